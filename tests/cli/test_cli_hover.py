@@ -72,7 +72,7 @@ def test_images_are_embedded_as_small_copies(run: Any, frame: pl.DataFrame, tmp_
     frame.with_columns(photo=pl.Series([f"photos/{i}.png" for i in range(30)])).write_csv("t.csv")
     done = run("reduce", "t.csv", "--image", "photo", "-o", "y.csv", "--report", "y.html")
     assert done.code == 0
-    assert "1 could not be read as images." in done.err
+    assert "1 of 30 cells could not be read as images." in done.err
     page = Path("y.html").read_text()
     kinds = [uri.partition(";")[0] for uri in images("y.html")]
     assert (kinds.count("data:image/png"), kinds.count("data:image/jpeg")) == (28, 1)

@@ -120,3 +120,35 @@ def test_advice_on_gaps_is_written_as_options_and_fits_mixed_tables(run, tmp_pat
     assert done.code == 3
     assert "gap.csv, line 4, column 'age': missing value; fill such cells with --missing ppca" in done.err
     assert run("reduce", "gap.csv", "--method", "famd", "--missing", "mean", "--out", "o.csv").code == 0
+
+
+@pytest.mark.parametrize("steps", [(), ("--missing-category", "mode")], ids=["bare", "steps"])
+def test_famd_ignores_new_levels_as_asked(run, mixed, steps):
+    shown = pl.read_csv(mixed)
+    shown.with_columns(kind=pl.lit("black")).write_csv("new.csv")
+    words = ("reduce", mixed, "--method", "famd", "--columns", "age,kind", *steps, "-o", "map.csv")
+    assert run(*words, "--model", "a.lowland").code == 0
+    refused = run("transform", "a.lowland", "new.csv", "-o", "x.csv")
+    assert refused.code == 3
+    assert "--unseen ignore" in refused.err
+    assert run("transform", "a.lowland", "new.csv", "-o", "x.csv", "--unseen", "ignore").code == 0
+    assert run(*words, "--unseen", "ignore", "--model", "b.lowland").code == 0
+    assert run("transform", "b.lowland", "new.csv", "-o", "y.csv").code == 0
+    assert Path("x.csv").read_text() == Path("y.csv").read_text()
+    assert run("reduce", mixed, "--columns", "age,ok", "-o", "map.csv", "--model", "c.lowland").code == 0
+    useless = run("transform", "c.lowland", "new.csv", "-o", "x.csv", "--unseen", "ignore")
+    assert useless.code == 2
+    assert "uses no categories" in useless.err
+
+
+@pytest.mark.parametrize("words", [("--scale",), (), ("--method", "famd")], ids=["scaled", "plain", "famd"])
+def test_a_model_without_steps_warns_of_another_unit(run, mixed, words):
+    columns = "age,kind,ok" if "famd" in words else "age,ok"
+    words = ("reduce", mixed, "--columns", columns, *words, "-o", "map.csv", "--model", "u.lowland")
+    assert run(*words).code == 0
+    for factor, told in ((1000, "times larger"), (0.001, "times smaller"), (2, None)):
+        pl.read_csv(mixed).with_columns(pl.col("age") * factor).write_csv("new.csv")
+        done = run("transform", "u.lowland", "new.csv", "-o", "x.csv")
+        assert done.code == 0
+        assert ("check the unit" in done.err) == (told is not None)
+        assert told is None or ("'age': the new values are about" in done.err and told in done.err)

@@ -104,7 +104,7 @@ def test_transform_flags_rows_that_the_model_has_not_seen_the_like_of(run: Run, 
     assert made.columns == ["site", "pca0", "t2", "spe", "novel", "unusual"]
     assert made.filter(pl.col("novel") == 1)["site"].to_list() == ["site4"]
     assert "1 of 80 rows is unlike the training rows" in done.err
-    assert "not available: distance (PCA stores no training rows" in done.err
+    assert "distance is not measured: PCA stores no training rows" in done.err
     plain = run("transform", "m.lowland", far, "--id", "site", "--out", "plain.csv")
     assert pl.read_csv("plain.csv").equals(made.select("site", "pca0"))
     assert "outside" not in plain.err
@@ -237,3 +237,26 @@ def test_the_screen_names_the_columns_and_copies_are_not_proposed_to_be_left_out
     assert len(told["rows"]) <= 20
     assert len(told["columns"]) == len(told["rows"])
     assert "lowland reduce" in told["next"]
+
+
+def test_models_that_cannot_flag_rows_still_place_and_report_them(run: Run, far: Path) -> None:
+    words = [
+        "--method",
+        "kernel_pca",
+        "--id",
+        "site",
+        "--out",
+        "flat.csv",
+        "--model",
+        "k.lowland",
+        "--report",
+        "k.html",
+    ]
+    proposed = run("reduce", far, *words).err.rpartition("next: ")[2].split()
+    assert "--flag" not in proposed
+    assert run("transform", "k.lowland", far, "--id", "site", "--out", "new.csv", "--report", "new.html").code == 0
+    assert "--flag" not in Path("new.html").read_text(encoding="utf-8")
+    refused = run("transform", "k.lowland", far, "--flag", "--out", "new.csv")
+    assert refused.code == 3
+    assert "such as Isomap, or leave --flag out" in refused.err
+    assert "X_train" not in refused.err

@@ -55,8 +55,8 @@ def test_the_laboratory_table_goes_from_info_to_new_patients(run, tmp_path, writ
     assert ("--na" in following) == ("--na" in words)
     assert ("--below-limit" in following) == ("--below-limit" in words)
     following[following.index("NEW.csv")] = str(tmp_path / "new.csv")
-    assert run(*following[1:], "--flag", "--id", "id").code == 0
-    placed = pl.read_csv(tmp_path / "new-embedding.csv")
+    assert run(*following[1:]).code == 0
+    placed = pl.read_csv(tmp_path / "new-map.csv")
     assert placed["id"].to_list() == patients["id"][:20].to_list()
     assert set(placed["novel"].unique()) <= {0, 1}
 
@@ -136,7 +136,7 @@ def test_folders_of_images_colour_the_map(run, tmp_path):
         Image.fromarray(rng.integers(0, 256, (8, 6), dtype=np.uint8)).save(folder / f"{i}.png")
     words, outcome = proposed(run, tmp_path / "faces")
     assert words[words.index("--color") + 1] == "folder"
-    assert "faces.lowland NEW --out" in outcome.err
+    assert "faces.lowland NEW --id file --flag --out new-map.csv" in outcome.err
 
 
 def test_codes_of_an_archive_become_the_categories_that_they_stand_for(tmp_path):
@@ -184,3 +184,46 @@ def test_a_column_of_vectors_is_proposed_as_the_data(run, tmp_path):
     uneven = [row[: 8 - i % 2] for i, row in enumerate(vectors.tolist())]
     frame.with_columns(v=pl.Series(uneven)).write_parquet(tmp_path / "docs.parquet")
     assert "--vector" not in run("info", "docs.parquet", "--json").json["next"]
+
+
+def test_columns_at_the_end_of_a_wide_table_are_listed(run, tmp_path):
+    wide = pl.DataFrame(np.random.default_rng(0).standard_normal((12, 60)), schema=[f"g{i}" for i in range(60)])
+    gap = pl.when(pl.arange(0, 12) == 3).then(None).otherwise(pl.col("g55")).alias("g55")
+    wide.with_columns(gap, subtype=pl.Series(["a", "b"] * 6)).write_csv(tmp_path / "wide.csv")
+    out = run("info", tmp_path / "wide.csv").out
+    lines = [line.split() for line in out.splitlines()]
+    assert ["subtype", "category", "2", "different", "values"] in lines
+    assert ["g55", "number", "1", "numbers"] in lines
+    assert ["…", "19", "more", "number"] in lines
+    assert "g54 " not in out
+
+
+def test_numbers_in_an_unclear_form_are_never_proposed_as_missing(run, tmp_path):
+    rows = "".join(f"{i % 5 + 1},{200 + 7 * i};{i * i % 11};{i % 7}\n" for i in range(12))
+    (tmp_path / "t.csv").write_text("a;b;c\n" + rows)
+    words = shlex.split(run("info", tmp_path / "t.csv", "--json").json["next"])
+    assert "--na" not in words
+    assert words[words.index("--drop") + 1] == "a"
+    assert run(*words[1:]).code == 0
+
+
+def test_all_columns_of_numbers_are_transformed(run, tmp_path):
+    frame = pl.DataFrame({"a": [1.0, 4.0, 9.0, 25.0], "b": [4.0, 1.0, 16.0, 9.0], "c": list("xyxy")})
+    frame.write_csv(tmp_path / "t.csv")
+    assert run("reduce", tmp_path / "t.csv", "--transform", "sqrt=all", "-o", "all.csv").code == 0
+    assert run("reduce", tmp_path / "t.csv", "--transform", "sqrt=a,b", "-o", "named.csv").code == 0
+    assert (tmp_path / "all.csv").read_bytes() == (tmp_path / "named.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["reduce"], "DATA is missing."),
+        (["reduce", "t.csv", "--na"], "--na needs a value."),
+        (["reduce", "t.csv", "u v.csv"], "unexpected argument: 'u v.csv'."),
+    ],
+)
+def test_arguments_that_lack_or_are_too_many_are_told_in_plain_words(run, words, said):
+    done = run(*words)
+    assert done.code == 2
+    assert said in done.err

@@ -95,3 +95,23 @@ def test_wrong_use_is_told(run: Run, docs: Path, options: list[str], code: int, 
     done = run("reduce", docs, *options)
     assert done.code == code
     assert message in done.err
+
+
+def test_texts_cannot_be_restored_and_no_command_proposes_it(run: Run, docs: Path) -> None:
+    words = ["reduce", docs, "--text", "body", "--texts", "tfidf", "--method", "truncated_svd", "--id", "number"]
+    made = run(*words, "--out", "map.csv", "--model", "m.lowland", "--report", "r.html")
+    assert "next: lowland transform m.lowland NEW.jsonl --id number --out new-map.csv" in made.err
+    assert "restored.csv" not in run("transform", "m.lowland", docs, "--out", "new.csv").err
+    refused = run("inverse", "m.lowland", "map.csv")
+    assert refused.code == 2
+    assert "its step texts (EncodeTexts) has no inverse transform" in refused.err
+
+
+def test_new_texts_without_known_terms_are_told_and_flagged(run: Run, docs: Path) -> None:
+    words = ["reduce", docs, "--text", "body", "--texts", "tfidf", "--pre", "truncated_svd:5", "--method", "isomap"]
+    assert run(*words, "--out", "map.csv", "--model", "m.lowland").code == 0
+    pl.DataFrame({"body": ["heat of the shock", "nothing known", "", sentence(4)]}).write_csv("new.csv")
+    done = run("transform", "m.lowland", "new.csv", "--flag", "--out", "placed.csv")
+    assert done.code == 0, done.err
+    assert "2 texts of 4 have no terms that the training texts have" in " ".join(done.err.split())
+    assert pl.read_csv("placed.csv")["novel"].to_list()[1:] == [1, 1, 0]

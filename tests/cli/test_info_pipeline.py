@@ -4,6 +4,7 @@ import json
 
 import lowland
 from lowland.cli import main
+from modelfile_forging import forge
 from patients import make_patients
 
 
@@ -23,3 +24,23 @@ def test_steps_of_a_recipe(tmp_path, capsys):
     lowland.save(model[:-1], path)
     assert main(["info", str(path)]) == 0
     assert "Pipeline" in capsys.readouterr().out
+
+
+def test_damaged_diagnostics_are_an_error_with_the_file(tmp_path, capsys):
+    path = tmp_path / "map.lowland"
+    lowland.save(
+        lowland.recipe(lowland.PCA(2), drop=["id"], missing="mean", categories="drop", scale="standard").fit(
+            make_patients()
+        ),
+        path,
+    )
+    kept = path.read_bytes()
+    for told in (
+        {"algorithm": "direct"},
+        {"method": "PCA", "algorithm": ["x"]},
+        {"method": "PCA", "algorithm": "x", "seconds": {"a": "b"}},
+    ):
+        path.write_bytes(kept)
+        forge(path, lambda record, told=told: record["parameters"]["steps"][-1][1]["$model"].update(fit_info=told))
+        assert main(["info", str(path)]) == 3
+        assert "map.lowland: its fit_info c" in capsys.readouterr().err

@@ -164,16 +164,18 @@ def test_values_below_the_limit_of_detection_are_an_error_with_the_remedy(tmp_pa
 
 def test_an_unclear_comma_is_not_guessed(tmp_path: Path) -> None:
     table = read(put(tmp_path, "a;b\n1,200;1\n2,300;2\n"))
-    assert "set decimal or thousands" in table.faults["a"]
+    assert "it may mean 1.200 or 1200: set decimal=',' or thousands=','" in table.faults["a"]
     clear = read(put(tmp_path, "a;b\n1,200;1\n2,300,000;2\n"))
     assert clear.column("a").to_list() == [1200, 2300000]
+    decimal = read(put(tmp_path, "a;b\n4,500;1,250\n1086,000;2,000\n"))  # thousands would be 1,086,000
+    assert decimal.frame.rows() == [(4.5, 1.25), (1086.0, 2.0)]
 
 
 def test_points_between_thousands_are_never_read_as_decimal_points(tmp_path: Path) -> None:
     table = read(put(tmp_path, "a;b;c\n1.200;1.234,5;0.5\n2.300;7,25;1.5\n"))
     assert table.frame.rows() == [(1200, 1234.5, 0.5), (2300, 7.25, 1.5)]
     unclear = read(put(tmp_path, "a;b\n1.200;1,5\n2.300;7,25\n"))
-    assert "set decimal or thousands" in unclear.faults["a"]
+    assert "it may mean 1.200 or 1200: set decimal='.' or thousands='.'" in unclear.faults["a"]
     late = "".join(f"{i % 900 + 1}.200;{i}\n" for i in range(50_000))
     assert "'1.200' is not a number" in read(put(tmp_path, "a;b\n" + late + "1.200;1,5\n")).faults["a"]
 

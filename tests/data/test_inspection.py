@@ -93,7 +93,7 @@ def test_the_next_command_has_a_remedy_for_each_finding() -> None:
     assert plain.dominant is None
     assert plain.next_command("my table.csv") == (
         "lowland reduce 'my table.csv' --method pca --components 2 "
-        "--out 'my table-embedding.csv' --report 'my table-report.html'"
+        "--out 'my table-map.csv' --model 'my table.lowland' --report 'my table.html'"
     )
     assert "--scale" in look(a=[1.0, 5.0, 2.0], b=[300.0, 100.0, 2.0]).next_command("t.csv")
     gaps = look(a=[1.0, None, 2.0], b=[3.0, 1.0, 2.0]).next_command("t.csv")

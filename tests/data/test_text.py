@@ -237,7 +237,8 @@ def test_numbers_written_for_people_are_not_left_out_as_text(tmp_path: Path, cel
     rows = "".join(f"{i}\t{cell}\n" for i, cell in enumerate(cells))
     message = read_table(put(tmp_path, "i\tpay\n" + rows, "t.tsv")).faults["pay"]
     line, cell = (3, "2.5") if cells[1] == "2.5" else (2, cells[0])  # most of these have a decimal comma
-    assert f"t.tsv, line {line}, column 'pay': {cell!r} is not a number; write numbers without" in message
+    advice = "it may mean 1.200 or 1200" if cell == "1,200" else "write numbers without"
+    assert f"t.tsv, line {line}, column 'pay': {cell!r} is not a number; {advice}" in message
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_only_the_steps_that_are_needed():
         ({"pre": lowland.PCA(5, scale=True), "method": lowland.PCA(), "scale": "minmax"}, "both scale the columns"),
         ({"method": lowland.PCA(scale=True), "categories": "famd"}, "would scale its axes"),
         ({"method": lowland.PCA(), "categories": "famd", "scale": "robust"}, "standardises numbers by itself"),
-        ({"method": lowland.FAMD(), "scale": "standard"}, "both standardise"),
+        ({"method": lowland.FAMD(), "scale": "standard"}, "FAMD standardises the columns by itself"),
         ({"method": lowland.PCA(), "missing": "drop-rows"}, r"frame\.drop_nulls\(\)"),
         ({"method": lowland.PCA(), "missing": "pca"}, "missing must be .*did you mean 'ppca'"),
         ({"method": lowland.PCA(), "categories": "onehot"}, "did you mean 'one-hot'"),
@@ -254,3 +254,10 @@ def test_missing_columns_are_listed_with_similar_names(patients):
     new = model.fit(patients) and patients.select(pl.col("age").alias("AGE"), pl.col("albumin"))
     with pytest.raises(DataError, match=r"no column 'age' and 1 other \('crp'\).*similar names: 'AGE'; rename or add"):
         model.transform(new)
+
+
+def test_new_levels_are_ignored_by_famd_as_asked():
+    method = lowland.FAMD(2)
+    model = lowland.recipe(method, columns=["age", "sex"], unseen="ignore").fit(make_patients())
+    assert np.isfinite(model.transform(make_patients().with_columns(sex=pl.lit("d")))).all()
+    assert method.unseen == "error"

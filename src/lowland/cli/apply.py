@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 Flag = Annotated[
     bool,
     Parameter(
-        help="Add columns that show how unlike the training rows each row is: t2 (Hotelling's T² along the axes), spe "
-        "(squared residual from their plane), distance (to the training rows), if the model can compute them, novel (1 "
-        "if one of them exceeds its limit), and unusual (the columns responsible, with their values; "
-        "not in files that hold only numbers). They are empty for rows with missing values.",
+        help="Add columns that show how unlike the training rows each row is. Measures that the model can compute: t2 "
+        "(Hotelling's T² along the axes), spe (squared residual from their plane), distance (to the training rows). "
+        "novel is 1 if one of them exceeds its limit; unusual lists the columns responsible, with their values (not in "
+        "files that hold only numbers). All are empty for rows with missing values.",
         show_default=False,
     ),
 ]
@@ -107,9 +107,11 @@ def transform(
 
     Example: lowland transform iris.lowland new.csv --out new_flat.csv
     """
+    from ..contract.axis_names import method_title
     from ..core.formatting import count
     from ..data.writing import embedding_frame
     from ..modelfile import load
+    from ..quality.novelty_detection import can_judge
 
     _check_order(model, data, "DATA")
     drawing = figure or NO_FIGURE
@@ -124,8 +126,8 @@ def transform(
     embedding = run(fitted.transform, given)
     embedding = embedding if after is None else after.transform(embedding)
     names = [str(name) for name in fitted.get_feature_names_out()]
-    summary = f"{type(fitted).__name__} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
-    novelty = _novelty(fitted, steps, given) if flag or report is not None else None
+    summary = f"{method_title(fitted)} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
+    novelty = _novelty(fitted, steps, given) if flag or (report is not None and can_judge(fitted)) else None
     found = novelty if flag else None
     if found is not None:
         summary += f" {found.sentence}"
@@ -157,7 +159,7 @@ def transform(
     if drawing.figure is not None:
         write_figure(drawing, run(lambda rows: placed.figure(drawing, rows), given))
     following = command_line("info", model)
-    if _is_invertible(fitted):
+    if _is_invertible(fitted, steps):
         following = command_line("inverse", model, out or "EMBEDDING.csv", out="restored.csv")
     return Answer(facts, summary, following, rows=_written(frame, out))
 
@@ -172,8 +174,8 @@ def _novelty(fitted: Reducer, steps: Pipeline | None, given: Input) -> Novelty:
     found: Novelty = run(lambda rows: novelty_after(before, fitted, rows, table=table, names=names), given)
     found = replace(found, missing={name: in_words(why) for name, why in found.missing.items()})
     for reason in dict.fromkeys(found.missing.values()):
-        lacking = " and ".join(name for name, why in found.missing.items() if why == reason)
-        note(f"not available: {lacking} ({reason})")
+        lacking = [name for name, why in found.missing.items() if why == reason]
+        note(f"{' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not measured: {reason}")
     return found
 
 
@@ -201,8 +203,10 @@ def _flagged(frame: pl.DataFrame, found: Novelty, *, text: bool) -> pl.DataFrame
     return joined.with_columns(pl.Series(name, found.unusual_texts(), dtype=pl.String))
 
 
-def _is_invertible(fitted: Reducer) -> bool:
-    """Return whether the model can restore rows: not from a distance matrix, nor without pre-images of a kernel."""
+def _is_invertible(fitted: Reducer, steps: Pipeline | None) -> bool:
+    """Return whether rows can be restored: not texts, distances, or the input of a kernel without pre-images."""
+    if steps is not None and not hasattr(steps, "inverse_transform"):
+        return False
     if getattr(fitted, "_fitted_pairwise", False):
         return False
     return hasattr(fitted, "inverse_transform") and getattr(fitted, "ridge_", True) is not None
@@ -226,6 +230,7 @@ def inverse(
 
     Example: lowland inverse iris.lowland flat.csv --out restored.csv
     """
+    from ..contract.axis_names import method_title
     from ..core.formatting import count
     from ..data.writing import embedding_frame
     from ..modelfile import load
@@ -237,6 +242,12 @@ def inverse(
         raise UsageError(
             f"{type(fitted).__name__} has no inverse transform: coordinates cannot be mapped back to columns"
         )
+    for name, step in [] if steps is None else steps.steps:
+        if not hasattr(step, "inverse_transform"):
+            raise UsageError(
+                f"{model.name}: its step {name} ({type(step).__name__}) has no inverse transform: coordinates cannot "
+                "be mapped back to columns"
+            )
     given = replace(read_coordinates(fitted, embedding, reading), id=id)
     keep = KeepOptions(id=id)
     _check_kept(given, keep, out)
@@ -252,7 +263,7 @@ def inverse(
         frame = embedding_frame(restored, names, *given.kept(keep))
     facts = _facts(model, embedding, out, fitted, given, frame.columns[-len(names) :])
     made = f"{count(given.shape[0], 'row')} of {count(len(names), 'column')}"
-    summary = f"{type(fitted).__name__} restored {made} from {count(given.shape[1], 'dimension')}."
+    summary = f"{method_title(fitted)} restored {made} from {count(given.shape[1], 'dimension')}."
     return Answer(facts, summary, command_line("info", out or model), rows=_written(frame, out))
 
 

@@ -39,8 +39,10 @@ KEYS = {
 }
 
 _COLUMNS_SHOWN, _STRAY_SHOWN = 40, 3  # rows of the table of columns, and cells that are not numbers in each
+_OTHERS_SHOWN = 20  # columns after those that are not complete numbers
 _PROBLEMS_SHOWN = 3  # columns of numbers with text
 _COMPOSED = ("Pipeline", "ColumnTransformer")  # their models have lines of their own
+_STDIN = "standard input"
 _LISTED = 12  # names in one line of the table; --json has all of them
 
 
@@ -54,8 +56,8 @@ def info(
     """Describe a table or a model file.
 
     Table: what each column is, missing values, cells that keep a column from being numeric, constant, dominant and
-    duplicate columns, duplicate rows, and a command that reduces it as it is. Model: method, parameters, columns, steps
-    before the method, diagnostics of the fit.
+    duplicate columns, duplicate rows, and a command that reduces the file as it is. Model: method, parameters, columns,
+    steps before the method, diagnostics of the fit.
 
     Example: lowland info iris.csv
     """
@@ -130,24 +132,33 @@ def _options(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
 
 
 def _columns(kinds: dict[str, ColumnKind]) -> Grid:
-    """Return a table of what each column is; equal columns past the first ones are counted."""
+    """Return a table of what each column is: the first columns, and later ones that are not plain numbers."""
     grid = Grid(box=None, pad_edge=False)
     for heading in ("column", "kind", "missing", "why"):
         justify: Any = "right" if heading == "missing" else "left"
         grid.add_column(heading, justify=justify, overflow="fold", no_wrap=heading == "kind")
-    for name, kind in list(kinds.items())[:_COLUMNS_SHOWN]:
+    names = list(kinds)
+    others = [name for name in names[_COLUMNS_SHOWN:] if _not_plain(kinds[name])][:_OTHERS_SHOWN]
+    for name, kind in ((name, kinds[name]) for name in (*names[:_COLUMNS_SHOWN], *others)):
         why = kind.reason
         for cell in kind.stray[:_STRAY_SHOWN]:
             where = "" if cell.line is None else f"line {cell.line}: "
             why += f"\n{where}{cell.cell!r}" + (f" ({cell.count} times)" if cell.count > 1 else "")
         grid.add_row(name, kind.kind, f"{kind.missing:,}" if kind.missing else "", why)
-    more = Counter(kind.kind for kind in list(kinds.values())[_COLUMNS_SHOWN:])
+    more = Counter(kinds[name].kind for name in names[_COLUMNS_SHOWN:] if name not in others)
     for word, number in more.items():
         grid.add_row(f"… {number:,} more", word, "", "")
     return grid
 
 
+def _not_plain(kind: ColumnKind) -> bool:
+    """Return whether a column is not numbers without gaps."""
+    return kind.kind != "number" or bool(kind.missing or kind.stray)
+
+
 def _rows(found: Inspection) -> list[tuple[str, str]]:
+    from ..core.formatting import count
+
     rows = [("rows", f"{found.n_rows:,}"), ("columns", f"{found.n_columns:,}")]
     if found.missing_pairs is not None:
         rows.append(("distance matrix", f"{found.n_rows:,} objects, {_pairs(found)}"))
@@ -168,15 +179,16 @@ def _rows(found: Inspection) -> list[tuple[str, str]]:
         rows.append(("labels", _names([f"{name} ({n} values)" for name, n in found.categories.items()])))
     rows += [("problem", in_words(text)) for text in list(found.faults.values())[:_PROBLEMS_SHOWN]]
     more = len(found.faults) - _PROBLEMS_SHOWN
-    return [*rows, ("", f"{more:,} more columns with such cells")] if more > 0 else rows
+    return [*rows, ("", f"{count(more, 'more column')} with such cells")] if more > 0 else rows
 
 
 def _sentence(file: Path, found: Inspection, nothing: bool) -> str:
     """List the problems for a reduction, or report that there are none."""
     from ..core.formatting import count
 
+    name = _STDIN if str(file) == "-" else file.name
     if found.missing_pairs is not None:
-        return f"{file.name} is a distance matrix of {found.n_rows:,} objects, {_pairs(found)}."
+        return f"{name} is a distance matrix of {found.n_rows:,} objects, {_pairs(found)}."
     problems = [
         (len(found.missing), "column", " with missing values"),
         (len(found.infinite), "column", " with infinite values"),
@@ -193,7 +205,7 @@ def _sentence(file: Path, found: Inspection, nothing: bool) -> str:
     if numbers:
         looks = "looks like a row identifier" if len(numbers) == 1 else "look like row identifiers"
         said.append(f"{_names(numbers)} {looks}")
-    text = f"{file.name} has {count(found.n_rows, 'row')} and {count(found.n_columns, 'column')}"
+    text = f"{name} has {count(found.n_rows, 'row')} and {count(found.n_columns, 'column')}"
     text += f": {', '.join(said)}" if said else ""
     if nothing:
         cause = f" First problem: {in_words(next(iter(found.faults.values())))}." if found.faults else ""
@@ -243,7 +255,7 @@ def _model(file: Path) -> Answer:
             f" after the steps {', '.join(s['name'] for s in before)}" if before else ""
         )
     summary = f"{file.name} is {what}, for {_takes(held)}.{_training_data(held)}"
-    following = command_line("transform", file, "NEW.csv", out="new-embedding.csv")
+    following = command_line("transform", file, "NEW.csv", out="new-map.csv")
     if (other := OTHER_MODELS.get(held["class"])) is not None:
         following = command_line(other.command, file, other.argument)
     if held["functions"]:

@@ -154,5 +154,5 @@ def _near(missing: Sequence[str], there: Sequence[str], wanted: Sequence[str]) -
 def step_for(kind: str) -> str:
     """Return the options that make numbers of text or dates."""
     if kind == "text":
-        return "add --categories one-hot or --categories famd, or use --method famd"
+        return "add --categories one-hot or --categories famd, use --method famd, or, for its words, --texts tfidf"
     return "add --dates elapsed or --dates cyclic" if kind == "dates" else "remove it from --columns"

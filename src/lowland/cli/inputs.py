@@ -16,6 +16,7 @@ from .input import Input, default_names, has_names, require_columns, step_for
 from .name_lists import split_names
 from .options import KeepOptions, TableOptions
 from .reading_options import ReadingOptions
+from .units import warn_of_units
 
 if TYPE_CHECKING:
     import polars as pl
@@ -138,12 +139,14 @@ def read_for(
     table = (reading or ReadingOptions()).read(path)
     for text in table.notes:
         note(text)
+    if unseen is not None:
+        from .preparing import set_unseen
+
+        set_unseen(steps, model, unseen)
     if steps is not None:
         from .preparing import prepared_again
 
-        return prepared_again(table, steps, unseen)
-    if unseen is not None:
-        raise UsageError("--unseen: the model has no step for categories; remove it")
+        return prepared_again(table, steps)
     if isinstance(table, SparseTable):
         return _sparse(table)
     own = getattr(model, "feature_names_in_", None)
@@ -160,7 +163,9 @@ def read_for(
             f"{table.source} has {len(selection.names)} {kind}columns; the model was fitted on {len(wanted)}"
         )
     if not isinstance(selection, Selection):
+        warn_of_units(model, wanted, selection.frame.get_columns())
         return replace(_rows_of(table, selection), rows=_mixed(selection.frame, None if own is None else wanted))
+    warn_of_units(model, wanted, selection.X.T)
     # Columns matched by position get the model's names, because the model checks the names.
     rows = RowSource.from_array(selection.X, names=None if own is None else wanted)
     return replace(_dense(table, selection), rows=rows)

@@ -7,6 +7,7 @@ package, 130 interrupted, 141 reader closed stdout.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import traceback
 import warnings
@@ -83,9 +84,15 @@ def _outcome(words: list[str]) -> int:
 
 
 def _parser_words(error: Exception, words: Sequence[str]) -> str:
-    """Return the parser's message; for an unknown option, with close names only."""
-    from cyclopts import UnknownOptionError
+    """Return the parser's message in plain words; for an unknown option, with close names only."""
+    from cyclopts import MissingArgumentError, UnknownOptionError, UnusedCliTokensError
 
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        extra = " ".join(map(shlex.quote, error.unused_tokens))
+        return f"unexpected argument: {extra}. Remove it; a name with spaces needs quotes."
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        name = error.argument.name
+        return f"{name} needs a value." if name.startswith("-") else f"{name} is missing."
     if not isinstance(error, UnknownOptionError) or error.token is None:
         return str(error)
     import difflib

@@ -94,6 +94,7 @@ class NewRows:
         if self.after is not None:
             aligned = "The coordinates are rotated and shifted as the map that the model was aligned to."
         table = self.given.table
+        marking = command_line("transform", self.model, data, flag=True, out="new-map.csv")
         shown = None if table is None else {name: table.column(name).to_list() for name in self.keep.shown}
         return of_new_rows(
             self.fitted,
@@ -113,9 +114,7 @@ class NewRows:
             steps=None if self.given.steps is None else steps_in_words(self.given.steps),
             next_steps={
                 "Describe the model:": command_line("info", self.model),
-                "Mark rows that are unlike the training rows:": command_line(
-                    "transform", self.model, data, flag=True, out="new-embedding.csv"
-                ),
+                **({} if self.novelty is None else {"Mark rows that are unlike the training rows:": marking}),
             },
             words=in_words,
         )

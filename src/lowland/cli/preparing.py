@@ -14,7 +14,7 @@ from .answer import UsageError, note
 from .input import Input, require_columns, step_for
 from .name_lists import split_names
 from .other_models import OTHER_MODELS
-from .recipe_options import RecipeOptions
+from .recipe_options import ALL, RecipeOptions
 from .running import run
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MOSTLY_UNIQUE = "mostly unique text"  # such as a name for each row
 _DATE_TYPES = ("date", "dmy", "mdy")
+_NAMED = 6  # columns that a message lists
 
 
 def prepared(
@@ -107,12 +108,18 @@ def parts_of_model(model: Any) -> tuple[Pipeline | None, Any, AlignMap | None]:
     return split_at_method(model)
 
 
-def prepared_again(table: Table, steps: Pipeline, unseen: str | None = None) -> Input:
+def set_unseen(steps: Pipeline | None, method: Any, unseen: str) -> None:
+    """Set what a model does with new levels: by its step for categories, or by its method, such as FAMD."""
+    step = None if steps is None else steps.named_steps.get("categories")
+    parts = [part for part in (step, method) if part is not None and "unseen" in part.get_params(deep=False)]
+    if not parts:
+        raise UsageError(f"--unseen {unseen}: the model uses no categories; remove the option")
+    for part in parts:
+        part.set_params(unseen=unseen)
+
+
+def prepared_again(table: Table, steps: Pipeline) -> Input:
     """Return the rows that fitted steps make of new rows; nothing is fitted."""
-    if unseen is not None:
-        if "categories" not in steps.named_steps:
-            raise UsageError("--unseen: the model has no categories; remove it")
-        steps.named_steps["categories"].set_params(unseen=unseen)
     needed = steps.steps[0][1].names_in_
     require_columns(table, needed, filled=_fills(steps))
     for name in needed:
@@ -194,14 +201,17 @@ def _chosen(
     names = [name for name in (columns or frame.columns) if name not in left_out]
     for option, asked in (
         ("--types", typed),
-        ("--transform", [n for some in recipe.functions().values() for n in some]),
+        ("--transform", [n for some in recipe.functions().values() if some != ALL for n in some]),
     ):
         for name in asked:
             if name not in names:
                 table.column(name)
                 if typed.get(name) in _DATE_TYPES and "date" not in kinds:
                     raise UsageError(f"{option}: column {name!r} is to be a date: {step_for('dates')}")
-                raise UsageError(f"{option}: column {name!r} is not among the columns that are reduced")
+                why = left_out.get(name, "not chosen")
+                raise UsageError(
+                    f"{option}: column {name!r} is not reduced ({why}); the reduced columns are {_some(names)}"
+                )
     if not names:
         raise DataError(f"{table.source} has no columns to reduce: {_listed(left_out)}")
     shown = {name: why for name, why in left_out.items() if why not in ("kept aside", "dropped", "not chosen")}
@@ -228,7 +238,7 @@ def chosen_texts(
             raise UsageError(f"{table.source} has {several}; --texts needs one: name it with --text COLUMN")
     for name in names:
         if (what := not_text(table.column(name))) is not None:
-            raise DataError(f"{table.source}, column {name!r}: it contains {what}, not text")
+            raise DataError(f"{table.source}, column {name!r}: it contains {what}, not text; name another with --text")
     return table.with_aside().select(names), {
         name: "not chosen" for name in table.frame.columns if name not in (*names, *keep.aside)
     }
@@ -255,6 +265,11 @@ def _role(table: Table, name: str) -> str | None:
 
 def _listed(left_out: dict[str, str]) -> str:
     return ", ".join(f"{name} ({reason})" for name, reason in left_out.items())
+
+
+def _some(names: list[str]) -> str:
+    """Return the first names of a list."""
+    return ", ".join(names[:_NAMED]) + (f", … ({len(names):,} in all)" if len(names) > _NAMED else "")
 
 
 def _without_gaps(table: Table, frame: pl.DataFrame) -> tuple[Table, pl.DataFrame]:

@@ -24,7 +24,7 @@ class ReadingOptions:
         str | None, Parameter(help="Separator of the cells: comma, semicolon, tab, pipe, space, or the character.")
     ] = None
     decimal: Annotated[str | None, Parameter(help="Decimal mark: . or ,")] = None
-    thousands: Annotated[str | None, Parameter(help="Thousands mark: , . ' or a space; an empty text for none.")] = None
+    thousands: Annotated[str | None, Parameter(help="Thousands mark: , . ' or a space; '' for none.")] = None
     encoding: Annotated[str | None, Parameter(help="Encoding of a text file, such as utf-8, utf-16 or cp1252.")] = None
     header: Annotated[
         bool | None,
@@ -54,19 +54,19 @@ class ReadingOptions:
         ),
     ] = None
     vector: Annotated[
-        str | None, Parameter(help="Column of embeddings (lists of numbers of one length): the data are these numbers.")
+        str | None, Parameter(help="Column of embeddings (lists of numbers of one length): these numbers are reduced.")
     ] = None
     text: Annotated[
         str | None,
         Parameter(
-            help="Column with a text for each row: copied to the output, shown in reports, and data with --texts only."
+            help="Column with a text for each row: copied to the output and shown in reports. Only --texts reduces it."
         ),
     ] = None
     image: Annotated[
         str | None,
         Parameter(
-            help="Column with an image for each row (path or bytes), not data: paths are copied to the output, reports "
-            "show small copies."
+            help="Column with an image for each row (path or bytes). It is not reduced: paths are copied to the "
+            "output, and reports show small copies."
         ),
     ] = None
 

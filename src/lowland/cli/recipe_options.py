@@ -15,6 +15,7 @@ from .name_lists import split_names
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
+ALL = "all"  # columns of numbers
 _FUNCTIONS = ("log", "log1p", "sqrt", "rank", "clr", "hellinger")
 _KINDS = ("number", "category", "date", "dmy", "mdy")
 TEXT_OPTIONS = ("stop_words", "ngrams", "min_df", "max_df")
@@ -41,8 +42,8 @@ class RecipeOptions:
     transform: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Functions of columns, as function=columns, such as log=crp,ferritin; functions: log, log1p, sqrt, "
-            "rank, clr, hellinger. May be repeated.",
+            help="Functions of columns, as function=columns, such as log=crp,ferritin or sqrt=all (all columns of "
+            "numbers); functions: log, log1p, sqrt, rank, clr, hellinger. May be repeated.",
             show_default=False,
         ),
     ] = ()
@@ -66,8 +67,8 @@ class RecipeOptions:
     texts: Annotated[
         Literal["tfidf", "log-entropy", "histogram", "counts"] | None,
         Parameter(
-            help="Reduce the texts of the column --text: a column for each word, weighted by tfidf or log-entropy, or "
-            "its share of the text (histogram) or counts."
+            help="Reduce the texts of the column --text by their words: each word becomes a column of weights (tfidf, "
+            "log-entropy), shares of the text (histogram) or counts."
         ),
     ] = None
     stop_words: Annotated[
@@ -82,7 +83,8 @@ class RecipeOptions:
         Parameter(help="Fewest texts in which a term of --texts must occur: a number, or a share below 1. Default: 2."),
     ] = None
     max_df: Annotated[
-        float | None, Parameter(help="Most texts in which a term of --texts may occur, likewise. Default: all.")
+        float | None,
+        Parameter(help="Most texts in which a term of --texts may occur: a number, or a share below 1. Default: all."),
     ] = None
     scaler: Annotated[
         Literal["standard", "robust", "minmax"] | None,
@@ -164,13 +166,13 @@ class RecipeOptions:
                 raise UsageError(f"--types: there is no kind {kind!r}; choose {', '.join(_KINDS)}")
         return {name: kind for kind, names in found.items() for name in names}
 
-    def functions(self) -> dict[str, list[str]]:
-        """Return the columns of each function that --transform names."""
+    def functions(self) -> dict[str, list[str] | str]:
+        """Return the columns of each function that --transform names; "all" stands for all columns of numbers."""
         found = _assigned(self.transform, "--transform")
         for name in found:
             if name not in _FUNCTIONS:
                 raise UsageError(f"--transform: there is no function {name!r}; choose {', '.join(_FUNCTIONS)}")
-        return found
+        return {name: ALL if columns == [ALL] else columns for name, columns in found.items()}
 
     def words(self) -> dict[str, Any]:
         """Return the options for a command line with the same steps."""

@@ -85,7 +85,8 @@ def reduce(
 ) -> Answer:
     """Reduce a table to a few dimensions.
 
-    Numeric columns are reduced; other columns are listed and left out, except that famd also uses columns of text.
+    Numeric columns are reduced. Other columns are listed and left out, unless --categories, --dates or --texts uses
+    them; the method famd also uses columns of text.
     Without --out the coordinates are printed to stdout as CSV.
 
     Example: lowland reduce iris.csv --color species --out flat.csv --report iris.html --figure iris.png
@@ -132,12 +133,15 @@ def perform(job: Job) -> Answer:
         for table in shown:
             stderr().print(table)
     rows = frame if job.out is None else None
-    return Answer(_facts(job, made), summary, _next(job), shown=shown if rows is None else (), rows=rows)
+    return Answer(_facts(job, made), summary, _next(job, made), shown=shown if rows is None else (), rows=rows)
 
 
 def _fit(job: Job) -> Made:
     """Read the table, fit the method, and lay the map over others; what can be checked before the fit is."""
     fitted = build_model(job.method)
+    unseen = job.columns.recipe.unseen
+    if unseen is not None and "unseen" in fitted.get_params(deep=False):
+        fitted.set_params(unseen=unseen)
     categories = "categories" in find_method(job.method.method).needs
     given = read_input(
         job.data,
@@ -225,7 +229,7 @@ def _facts(job: Job, made: Made) -> dict[str, Any]:
     }
 
 
-def _next(job: Job) -> str:
+def _next(job: Job, made: Made) -> str:
     """Return the next command: a report, then a model, then new rows; for a plugin, which has no file, `evaluate`."""
     stem = stem_of(job.data)
     if job.report is None:
@@ -236,6 +240,4 @@ def _next(job: Job) -> str:
         return command_line("evaluate", job.data, job.out)
     if job.model is None:
         return job.command(model=f"{stem}.lowland")
-    ending = ".csv" if job.columns.reading.vector is None else job.data.suffix  # a CSV file holds no vectors
-    rows = "NEW" if job.data.is_dir() else f"NEW{ending}"
-    return command_line("transform", job.model, rows, **job.columns.reading.dialect(), out="new-embedding.csv")
+    return job.placing_command(flag=made.can_judge)

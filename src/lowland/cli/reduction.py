@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.command_line import command_line, stem_of
+from ..data.formats import READABLE
 from .answer import note
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import DrawnMap, draw
@@ -50,6 +51,17 @@ class Job:
         words = {**vars(self.method), **self.columns.words(), **kept, **more, **made, **self.figure.words()}
         return command_line(command, self.data, **words)
 
+    def placing_command(self, *, flag: bool) -> str:
+        """Return the command line that places new rows, given as a file or folder of the same form, on the map.
+
+        ``flag``: whether the model can tell rows that are unlike the training rows.
+        """
+        name = self.data.name.lower().removesuffix(".gz").removesuffix(".zst")
+        ending = next((ending for ending in READABLE if name.endswith(ending)), ".csv")
+        rows = "NEW" if self.data.is_dir() else f"NEW{ending}"
+        words = {**self.columns.reading.dialect(), "id": self.keep.id, "flag": flag, "out": "new-map.csv"}
+        return command_line("transform", self.model, rows, **words)
+
 
 @dataclass(frozen=True)
 class Made:
@@ -73,6 +85,13 @@ class Made:
     def names(self) -> list[str]:
         """Names of the coordinates."""
         return [str(name) for name in self.fitted.get_feature_names_out()]
+
+    @property
+    def can_judge(self) -> bool:
+        """Whether the method can tell rows that are unlike the training rows."""
+        from ..quality.novelty_detection import can_judge
+
+        return can_judge(self.fitted)
 
 
 def alignment_words(job: Job, after: AlignMap) -> str:
@@ -156,17 +175,18 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
         data_summary=facts,
         command=job.command(),
         steps=steps,
-        next_steps=_next_steps(job, given),
+        next_steps=_next_steps(job, made),
         words=in_words,
     )
 
 
-def _next_steps(job: Job, given: Input) -> dict[str, str]:
+def _next_steps(job: Job, made: Made) -> dict[str, str]:
     """Return the commands that a report suggests: other methods, and new rows or outliers."""
     from ..data.table import name_list
 
-    metric = {"metric": "precomputed"} if given.pairwise else {}
-    drop = [] if job.keep.id is None or given.pairwise else [name_list([job.keep.id])]
+    pairwise = made.given.pairwise
+    metric = {"metric": "precomputed"} if pairwise else {}
+    drop = [] if job.keep.id is None or pairwise else [name_list([job.keep.id])]
     words = {**job.columns.words(), "drop": [*job.columns.drop, *drop], "scale": job.method.scale}
     steps = {"Compare with other methods:": command_line("compare", job.data, **words, target=job.keep.color, **metric)}
     if not find_method(job.method.method).kept:
@@ -174,9 +194,7 @@ def _next_steps(job: Job, given: Input) -> dict[str, str]:
     if job.model is None:
         saved = job.command(model=f"{stem_of(job.data)}.lowland")
         return steps | {"Save the model, to place new rows on this map:": saved}
-    rows = "NEW" if job.data.is_dir() else "NEW.csv"
-    placed = command_line("transform", job.model, rows, **job.columns.reading.dialect(), out="new-embedding.csv")
-    return steps | {"Place new rows on this map:": placed}
+    return steps | {"Place new rows on this map:": job.placing_command(flag=made.can_judge)}
 
 
 def _hover(job: Job, given: Input) -> pl.DataFrame | None:

@@ -74,8 +74,10 @@ def index(
         str, Parameter(help="Words that are not counted: english, none, or a file with one word a line.")
     ] = "english",
     ngrams: Annotated[int, Parameter(help="Longest run of words that is a term.")] = 1,
-    min_df: Annotated[float, Parameter(help="Fewest texts in which a term occurs: a number, or a share below 1.")] = 2,
-    max_df: Annotated[float | None, Parameter(help="Most texts in which it occurs, likewise. Default: all.")] = None,
+    min_df: Annotated[float, Parameter(help="Fewest texts of a term: a number, or a share below 1.")] = 2,
+    max_df: Annotated[
+        float | None, Parameter(help="Most texts of a term: a number, or a share below 1. Default: all.")
+    ] = None,
     hashing: Annotated[
         int | None,
         Parameter(help="Count into this many hashed columns instead of listing terms, for very large vocabularies."),

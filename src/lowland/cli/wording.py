@@ -32,6 +32,7 @@ _FUNCTIONS = (
     "novelty",
     "outliers",
     "pagerank",
+    "recipe",
     "report",
     "supplementary",
 )

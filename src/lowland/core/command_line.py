@@ -1,5 +1,6 @@
 """Command lines that Lowland suggests to a user."""
 
+import re
 import shlex
 from pathlib import PurePath
 
@@ -23,8 +24,10 @@ def command_line(command: str, /, *files: object, **options: object) -> str:
 def stem_of(path: object) -> str:
     """Return the name of a file without its suffixes, for the names of files made from it.
 
-    >>> stem_of("data/wine.csv.gz"), stem_of("-")
-    ('wine', 'table')
+    >>> stem_of("data/wine.csv.gz"), stem_of("-"), stem_of("part-*.csv")
+    ('wine', 'table', 'part')
     """
     stem = PurePath(str(path)).name.split(".")[0]
+    if any(mark in stem for mark in "*?["):
+        stem = re.sub(r"\[[^]]*\]|[*?\[\]]", "", stem).strip("-_ ")
     return stem if any(letter.isalnum() for letter in stem) else "table"

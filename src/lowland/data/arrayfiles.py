@@ -15,8 +15,8 @@ import polars as pl
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
-from ..core.formatting import first_line
 from .arraytable import ArrayTable, SparseTable
+from .damage import damaged
 from .options import ReadOptions
 from .source import Source
 
@@ -240,4 +240,4 @@ def _damaged(source: Source, error: Exception) -> DataError:
         return DataError(f"{source.name}: dtype object is stored as pickle, which can run code; save plain numbers")
     if isinstance(error, OSError) and error.strerror:
         return DataError(f"{source.path or source.name}: cannot be read: {error.strerror}")
-    return DataError(f"{source.name} is damaged, truncated or not a NumPy file: {first_line(error)}")
+    return damaged(source.name, "a NumPy file", error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from ..core.message import Message, Remedies, Setting
+from ..core.message import Message, Phrase, Remedies, Setting
 from .cells import MISSING, StrayCell, Typed, is_below_limit, is_written_number, typed, with_marks
 from .dialect import Dialect
 from .kinds import Stray
@@ -19,6 +20,7 @@ from .options import ReadOptions
 _MAX_SHOWN = 40  # characters of a cell in a message
 _UNIT_SIGNS = "%$€£¥"
 _MAX_NAMES_IN_NOTE = 5
+_AMBIGUOUS = re.compile(r"[+-]?\d{1,3}[.,]\d{3}")  # a decimal or a thousands mark
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Problem:
         advice = Remedies(Message(*self._remedy(cell)), without)
         return Message(f"{file}, {place}, column {self.name!r}: {shown!r} is not a number; ", advice)
 
-    def _remedy(self, cell: str) -> tuple[str | Setting, ...]:
+    def _remedy(self, cell: str) -> tuple[str | Setting | Phrase, ...]:
         if is_below_limit(cell):
             return (
                 "if it is a value below the limit of detection, use ",
@@ -59,6 +61,15 @@ class Problem:
             )
         if any(sign in cell for sign in _UNIT_SIGNS):
             return ("write numbers without unit signs, as in 1234.5",)
+        if _AMBIGUOUS.fullmatch(cell.strip()):
+            mark = "," if "," in cell else "."
+            whole = cell.strip().replace(mark, "")
+            return (
+                f"it may mean {cell.strip().replace(mark, '.')} or {whole}: set ",
+                Phrase(f"decimal={mark!r}", f"--decimal {mark!r}"),
+                " or ",
+                Phrase(f"thousands={mark!r}", f"--thousands {mark!r}"),
+            )
         if is_written_number(cell):
             return (
                 "write numbers without thousands separators, decimal commas and unit signs, as in 1234.5, or set ",

@@ -10,8 +10,10 @@ MAX_INTEGER_LABELS = 12  # with more distinct integers plots use a colour scale
 _IDENTIFIER = {"id", "ids", "uid", "uuid", "guid", "nr", "no", "num", "number", "index", "idx", "key", "rownames"}
 _LABEL = {
     *("label", "labels", "class", "classes", "species", "target", "type", "group", "diagnosis", "category", "kind"),
-    *("outcome", "cluster", "variety", "cultivar", "genus", "genre", "y"),
+    *("outcome", "cluster", "variety", "cultivar", "genus", "genre", "subtype", "y"),
+    *("diagnose", "klasse", "gruppe", "diagnostic", "classe", "groupe", "clase", "grupo", "gruppo"),
 }
+_TRAIT = {"sex", "gender", "geschlecht", "sexe", "sexo", "sesso"}  # in most tables an attribute, not what is studied
 
 
 def last_word(name: str) -> str:
@@ -37,3 +39,8 @@ def called_label(name: str) -> bool:
 def is_label(name: str) -> bool:
     """Return whether the whole name of a column is that of a label: class, but not class_size or blood_type."""
     return name.strip().lower() in _LABEL
+
+
+def called_trait(name: str) -> bool:
+    """Return whether a column has the name of an attribute that is rarely the label of a study: sex, gender."""
+    return last_word(name) in _TRAIT

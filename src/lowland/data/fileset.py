@@ -27,7 +27,9 @@ def check_options(options: ReadOptions, row: Format, name: str) -> None:
     """Raise if an option is set that the format does not take."""
     for option in options.given():
         if option not in (*row.options, "format"):
-            raise DataError(Message(f"{name}: ", Setting(option), f" is not an option of the format {row.name}"))
+            raise DataError(
+                Message(f"{name}: ", Setting(option), f" is not an option of the format {row.name}; remove it")
+            )
 
 
 def unread_note(n_files: int) -> tuple[str, ...]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from ..core.command_line import command_line
+from ..core.command_line import command_line, stem_of
 from .roles import identifiers, labels
 from .squares import missing_pairs, row_numbers
 from .table import Table, name_list, not_numeric
@@ -275,5 +274,5 @@ def _kind(dtype: pl.DataType) -> str:
 
 def _files(path: str) -> dict[str, str]:
     """Return output file names derived from the table's."""
-    stem = Path(path).name.split(".")[0]
-    return {"out": f"{stem}-embedding.csv", "report": f"{stem}-report.html"}
+    stem = stem_of(path)
+    return {"out": f"{stem}-map.csv", "model": f"{stem}.lowland", "report": f"{stem}.html"}

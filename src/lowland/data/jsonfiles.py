@@ -14,6 +14,7 @@ from ..core.cost import check_allocation
 from ..core.errors import DataError
 from ..core.formatting import first_line
 from .arraytable import ArrayTable
+from .damage import damaged
 from .options import ReadOptions
 from .source import Source
 from .table import Table
@@ -49,7 +50,7 @@ def read_json(source: Source, options: ReadOptions) -> Table:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{source.name} is damaged or not a JSON file: {first_line(error)}") from error
+        raise damaged(source.name, "a JSON file", error) from error
     try:
         table = _table(source.name, value)
     except BaseException as error:

@@ -70,10 +70,10 @@ class MarkEvidence(NamedTuple):
     thousands: str | None = None
 
 
-# Without doubt: 1,5 and 0,123 have decimal commas, 1.234.567 and 1.234,5 thousands points, 1 200 thousands spaces.
+# Without doubt: 1,5, 0,123 and 1086,250 have decimal commas, 1.234.567 and 1.234,5 thousands points, 1 200 spaces.
 _ANY = rf"[+-]?[0-9]*(?:[{_SPACES}{_APOSTROPHES},.][0-9]+)*[.,]?(?:[eE][+-]?[0-9]+)?"
 _DECIMAL_COMMA = (
-    r"[+-]?(?:[0-9]*,(?:[0-9]{1,2}|[0-9]{4,})|0+,[0-9]+|[0-9]*,[0-9]+[eE][+-]?[0-9]+|"
+    r"[+-]?(?:[0-9]*,(?:[0-9]{1,2}|[0-9]{4,})|0+,[0-9]+|[0-9]{4,},[0-9]+|[0-9]*,[0-9]+[eE][+-]?[0-9]+|"
     rf"[0-9]{{1,3}}(?:[{_SPACES}{_APOSTROPHES}.][0-9]{{3}})+,[0-9]+)"
 )
 _GROUPS = {

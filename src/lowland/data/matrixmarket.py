@@ -9,8 +9,8 @@ import numpy as np
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
-from ..core.formatting import first_line
 from .arraytable import ArrayTable, SparseTable
+from .damage import damaged
 from .options import ReadOptions
 from .source import Source
 
@@ -41,7 +41,7 @@ def read_mtx(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
     except DataError:
         raise
     except (ValueError, OSError, TypeError, OverflowError, MemoryError, IndexError, RuntimeError) as error:
-        raise DataError(f"{source.name} is damaged or not a Matrix Market file: {first_line(error)}") from error
+        raise damaged(source.name, "a Matrix Market file", error) from error
     return SparseTable(matrix, source.name)
 
 

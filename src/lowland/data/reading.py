@@ -106,7 +106,9 @@ def read_source(source: Source, row: Format, options: ReadOptions) -> Table:
         raise DataError(Message(f"{source.name}: ", Setting("format", row.name), " is for folders, and this is a file"))
     refused = [name for name in options.given() if name not in (*row.options, "format")]
     if refused:
-        raise DataError(Message(f"{source.name}: ", Setting(refused[0]), f" is not an option of the format {row.name}"))
+        raise DataError(
+            Message(f"{source.name}: ", Setting(refused[0]), f" is not an option of the format {row.name}; remove it")
+        )
     module, _, function = row.reader.partition(":")
     call = getattr(importlib.import_module(f".{module}", __package__), function)
     table: Table = call(source, options, row.separator) if module == "delimited" else call(source, options)

@@ -13,6 +13,7 @@ from .column_names import (
     MAX_NAMED_LABELS,
     called_identifier,
     called_label,
+    called_trait,
     is_label,
     last_word,
 )
@@ -60,14 +61,15 @@ def labels(table: Table, apart: Collection[str]) -> dict[str, int]:
     """Return the label columns, the likeliest first, with their numbers of distinct values.
 
     They are text with few distinct values, and integers or booleans with the name of a label. Columns whose whole name
-    is that of a label come first, then those whose last word is, then columns in which every value repeats.
+    is that of a label come first, then those whose last word is, then columns in which every value repeats; among
+    equals, sex or gender comes last.
 
-    >>> frame = pl.DataFrame({"town": list("aabb"), "sex": list("mffm"), "diagnosis": [1, 0, 1, 0]})
+    >>> frame = pl.DataFrame({"sex": list("mffm"), "town": list("aabb"), "diagnosis": [1, 0, 1, 0]})
     >>> from lowland.data.table import Table
     >>> labels(Table(frame, "small.csv"), ())
     {'diagnosis': 2, 'town': 2, 'sex': 2}
     """
-    found: list[tuple[int, bool, str, int]] = []
+    found: list[tuple[int, bool, bool, str, int]] = []
     for column in table.frame.get_columns():
         name, dtype = column.name, column.dtype
         if name in apart or name in table.faults:
@@ -79,6 +81,7 @@ def labels(table: Table, apart: Collection[str]) -> dict[str, int]:
         counts = column.drop_nulls().value_counts()["count"]
         most = MAX_INTEGER_LABELS if not text else MAX_NAMED_LABELS if is_label(name) else MAX_LABELS
         if 2 <= len(counts) <= min(most, table.n_rows // 2):
-            found.append((2 - named - is_label(name), bool((counts < 2).any()), name, len(counts)))
-    found.sort(key=lambda entry: entry[:2])  # stable: ties keep the order of the file
+            rank = 2 - named - is_label(name)
+            found.append((rank, bool((counts < 2).any()), called_trait(name), name, len(counts)))
+    found.sort(key=lambda entry: entry[:3])  # stable: ties keep the order of the file
     return {name: count for *_, name, count in found}

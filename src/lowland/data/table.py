@@ -241,8 +241,17 @@ class Table:
             problem += f"; left out: {excluded}" if excluded else ""
             if "text" in self.roles:
                 raise DataError(Message(f"{problem}. ", TEXTS_TO_NUMBERS))
+            if (lists := self._lists(left_out)) is not None:
+                raise DataError(
+                    Message(f"{problem}; reduce the lists of numbers in {lists!r} with ", Setting("vector", lists))
+                )
             raise DataError(Message(f"{problem}. ", CATEGORIES_TO_NUMBERS) if "text" in left_out.values() else problem)
         return chosen, left_out
+
+    def _lists(self, names: Collection[str]) -> str | None:
+        """Return the first of the columns that contains lists of numbers, or None."""
+        inner = {name: getattr(self.frame.schema[name], "inner", None) for name in names if name in self.frame.columns}
+        return next((name for name, kind in inner.items() if kind is not None and kind.is_numeric()), None)
 
     def _choose(
         self, columns: Sequence[str] | None, drop: Collection[str], aside: Collection[str], taken: Collection[str] = ()
@@ -261,7 +270,7 @@ class Table:
             return chosen, left_out
         twice = sorted(name for name, n in Counter(columns).items() if n > 1)
         if twice:
-            raise DataError(f"{self.source}: these columns are listed twice: {', '.join(twice)}")
+            raise DataError(f"{self.source}: these columns are listed twice: {', '.join(twice)}; list each once")
         for name in columns:
             # The user named the column twice: it is not reduced, and the report lists it as left out.
             if name in drop or name in aside:

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
-from ..core.formatting import first_line
 from .arraytable import ArrayTable
+from .damage import damaged
 from .options import ReadOptions
 from .source import Source
 from .table import Table
@@ -41,7 +41,7 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
     except DataError:
         raise
     except _DAMAGE as error:
-        raise DataError(f"{source.name} is damaged or not a Parquet file: {first_line(error)}") from error
+        raise damaged(source.name, "a Parquet file", error) from error
     return retyped(source.name, table_of(source.name, frame), options)
 
 
@@ -60,7 +60,7 @@ def read_arrow(source: Source, options: ReadOptions) -> Table:
     except DataError:
         raise
     except _DAMAGE as error:
-        raise DataError(f"{source.name} is damaged or not an Arrow file: {first_line(error)}") from error
+        raise damaged(source.name, "an Arrow file", error) from error
     return retyped(source.name, table_of(source.name, frame), options)
 
 

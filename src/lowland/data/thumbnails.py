@@ -36,7 +36,7 @@ class Thumbnails:
             limit = f"the page holds {MAX_BYTES // 1_000_000} MB of images"
             texts.append(f"{shown:,} of {shown + self.left_out:,} images are shown: {limit}.")
         if self.unreadable:
-            texts.append(f"{self.unreadable:,} could not be read as images.")
+            texts.append(f"{self.unreadable:,} of {len(self.uris):,} cells could not be read as images.")
         return " ".join(texts)
 
 

@@ -11,8 +11,9 @@ import polars as pl
 
 from ..core import settings
 from ..core.errors import DataError, MissingExtraError
-from ..core.formatting import first_line, format_bytes
+from ..core.formatting import format_bytes
 from ..core.message import Message, Setting
+from .damage import damaged
 from .options import ReadOptions
 from .source import Source
 from .table import Table
@@ -43,7 +44,7 @@ def read_xlsx(source: Source, options: ReadOptions) -> Table:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise DataError(f"{source.name} is damaged or not an Excel workbook: {first_line(error)[:200]}") from error
+        raise damaged(source.name, "an Excel workbook", error) from error
     if options.header is False:
         frame = frame.rename({column: f"x{j}" for j, column in enumerate(frame.columns)})
     frame = frame.rename({column: column.strip() for column in frame.columns})
@@ -101,7 +102,7 @@ def _check_size(name: str, content: bytes) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-        raise DataError(f"{name} is damaged or not an Excel workbook: {first_line(error)}") from error
+        raise damaged(name, "an Excel workbook", error) from error
     if 2 * size > most:
         raise DataError(
             f"{name} unpacks to {format_bytes(size)} and would need more than the memory limit of {format_bytes(most)}"

@@ -10,7 +10,7 @@ from ..core.errors import ModelFileError
 from .container import NODE_FIELDS, SUSPECT, Arrays, check_fields
 from .further_values import decode_further
 from .nodes import class_row_of_file
-from .records import RANDOM, method_row
+from .records import RANDOM, method_row, read_fit_info
 from .values import NamedFunction, decode
 
 
@@ -18,6 +18,7 @@ def described_method(record: Mapping[str, Any], arrays: Arrays) -> dict[str, Any
     """Return the contents of a record of format 1."""
     out = {name: decode(value, {}) for name, value in record.items() if name not in ("values", "parameters")}
     given = {name: decode(value, dict(arrays)) for name, value in record["parameters"].items()}
+    read_fit_info(out["fit_info"])
     return out | {
         "method": method_row(record).name,
         "parameters": {name: _shown(value) for name, value in given.items()},
@@ -51,6 +52,9 @@ def _step(path: str, node: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
     row = class_row_of_file(node["class"])
     given = {name: decode(value, dict(arrays), _names_of_models) for name, value in node["parameters"].items()}
     start = f"{path}__" if path else ""
+    told = decode(node["fit_info"], {})
+    if told is not None:
+        read_fit_info(told)
     return {
         "name": path,
         "class": node["class"],
@@ -59,7 +63,7 @@ def _step(path: str, node: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
         "functions": [f"{start}{name}" for name, value in given.items() if isinstance(value, NamedFunction)],
         "feature_names": node["feature_names"],
         "n_features": node["n_features"],
-        "fit_info": decode(node["fit_info"], {}),
+        "fit_info": told,
         "output": node["output"],
     }
 

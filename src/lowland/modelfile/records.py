@@ -15,6 +15,7 @@ from .container import SUSPECT, Arrays
 from .values import Encoder, NamedFunction, encode
 
 if TYPE_CHECKING:
+    from ..contract.fit_info import FitInfo
     from ..contract.reducer import Reducer
 
 EXPONENT = "exponent_"  # set where a fit divided the rows by a power of two: see `units`
@@ -57,10 +58,22 @@ def feature_names(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def build_method(record: Mapping[str, Any], stored: Mapping[str, Any], state: Any, told: Any) -> Reducer:
-    """Return the method of a checked record, with its decoded parameters, state and fit_info."""
+def read_fit_info(told: Any) -> FitInfo:
+    """Return the diagnostics of a fit; raise a ModelFileError where they cannot be shown."""
     from ..contract.fit_info import FitInfo
 
+    try:
+        info = FitInfo.from_dict(told)
+        whole = all(isinstance(text, str) for row in info.rows() for text in row)
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"its fit_info cannot be read; {SUSPECT}") from error
+    if not whole:
+        raise ModelFileError(f"its fit_info contains values that are not text or numbers; {SUSPECT}")
+    return info
+
+
+def build_method(record: Mapping[str, Any], stored: Mapping[str, Any], state: Any, told: Any) -> Reducer:
+    """Return the method of a checked record, with its decoded parameters, state and fit_info."""
     cls = method_row(record).load()
     given = {name: _parameter(name, value) for name, value in stored.items()}
     _check_parameters(cls, given)
@@ -72,10 +85,7 @@ def build_method(record: Mapping[str, Any], stored: Mapping[str, Any], state: An
     exponent = state.get(EXPONENT, 0)
     if type(exponent) is not int or abs(exponent) > _MAX_EXPONENT:
         raise ModelFileError(f"its {EXPONENT} is {exponent!r}, not the exponent of a float64; {SUSPECT}")
-    try:
-        info = FitInfo.from_dict(told)
-    except (AttributeError, TypeError, ValueError) as error:
-        raise ModelFileError(f"its fit_info cannot be read; {SUSPECT}") from error
+    info = read_fit_info(told)
     for name, value in {**state, "n_features_in_": record["n_features"], "fit_info_": info}.items():
         setattr(model, name, value)
     if record["feature_names"] is not None:

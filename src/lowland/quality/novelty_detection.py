@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..contract.reducer import Reducer
 from ..core import arrays, thread_pool
 from ..core.errors import DataError
-from ..core.message import Code, Message, Owner, Remedies, Setting
+from ..core.message import Code, Message, Owner, Phrase, Remedies, Setting
 from ..core.random import seed
 from ..methods.steps.chain import split_at_method
 from ..methods.steps.origins import Origins, origins
@@ -22,6 +22,7 @@ from ..rows.row_source import RowSource, as_rows
 from .checks import check_level, check_neighbors, row_names
 from .limits import hotelling
 from .neighbor_distance import ALL, NeighborSearch, divided, neighbor_search, sample
+from .novel_texts import without_terms
 from .novelty_result import NAMES, Novelty
 from .robust_pca import RobustAxes, judging, residual
 from .spaces import naming
@@ -150,7 +151,9 @@ def novelty_after(
         why = axes if isinstance(axes, str) else _no_residual(axes, type(model).__name__)
         available = (not isinstance(axes, str)) + (why is None) + (not isinstance(near, str))
         if available == 0:
-            raise DataError(Message(Owner("novelty"), f"{axes}, and {near}"))
+            assert isinstance(near, str)
+            without = Phrase("", f"{', or' if ';' in near else ';'} leave --flag out")
+            raise DataError(Message(Owner("novelty"), f"{axes}, and ", near, without))
         share = (1 - level) / available
         limits: dict[str, float] = {}
         work: list[Callable[[Array], Array]] = []
@@ -179,7 +182,7 @@ def novelty_after(
     if why is not None and "spe" in values:
         missing["spe"] = why
         del values["spe"], limits["spe"]
-    novel = np.zeros(len(measures), dtype=bool)
+    novel = without_terms(steps, table, len(measures))
     for name, column in values.items():
         novel |= column > limits[name]
     t2, spe, distance = (values.get(name) for name in NAMES)
@@ -358,6 +361,22 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
         items = items if scale is None else divided(items, scale)
         between = differences_between("euclidean", None)
         return _enough(_Near(neighbor_search("euclidean", items, k), items, scale, difference=between), name)
+    why = _without_rows(model)
+    if why is not None:
+        return why
+    held: Any = unpacked(getattr(model, "anchors_", None))
+    if getattr(model, "_fitted_pairwise", False):
+        square: Any = getattr(model, "square_", None)
+        return _enough(_Near(neighbor_search("precomputed", square, k), square, columns=held), name)
+    fitted: Any = model
+    rule = fitted._input.fitted(fitted)
+    between = differences_between(rule, fitted.metric_state_)
+    return _enough(_Near(neighbor_search(rule, held, k, fitted.metric_state_), held, difference=between), name)
+
+
+def _without_rows(model: Reducer) -> str | None:
+    """Return why a model has no training rows to compare with, or None."""
+    name = type(model).__name__
     held: Any = unpacked(getattr(model, "anchors_", None))
     if held is not None and not hasattr(model, "metric_"):
         return Message(f"{name} compares training rows with a kernel", _GIVE)
@@ -365,15 +384,14 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
         return Message(f"{name} compares training rows by affinities", _GIVE)
     if held is None or held.shape[0] == 0:
         return Message(f"{name} stores no training rows", _GIVE)
-    if getattr(model, "_fitted_pairwise", False):
-        square = getattr(model, "square_", None)
-        if square is None:
-            return f"{name} stores no distances between its training objects"
-        return _enough(_Near(neighbor_search("precomputed", square, k), square, columns=held), name)
-    fitted: Any = model
-    rule = fitted._input.fitted(fitted)
-    between = differences_between(rule, fitted.metric_state_)
-    return _enough(_Near(neighbor_search(rule, held, k, fitted.metric_state_), held, difference=between), name)
+    if getattr(model, "_fitted_pairwise", False) and getattr(model, "square_", None) is None:
+        return f"{name} stores no distances between its training objects"
+    return None
+
+
+def can_judge(model: Reducer) -> bool:
+    """Return whether a fitted method can tell rows that are unlike its training rows."""
+    return not isinstance(_axes(model), str) or _without_rows(model) is None
 
 
 def _enough(near: _Near, name: str) -> _Near | str:

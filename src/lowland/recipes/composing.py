@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract import registry
 from ..contract.parameters import AnyOf, Choice, Nothing, Rule, check
-from ..core.message import Message, Setting
+from ..core.message import Message, Owner, Phrase, Setting
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -110,6 +110,7 @@ def recipe(
     >>> lowland.recipe(lowland.TruncatedSVD(2), texts="tfidf").fit_transform(texts).shape
     (4, 2)
     """
+    from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
     from ..methods import steps
@@ -134,6 +135,8 @@ def recipe(
         )
     last, before = _model(method, "method"), _model(pre, "pre")
     takes_categories = last is not None and _takes_categories(last)
+    if takes_categories and unseen != "error":
+        last = clone(last).set_params(unseen=unseen)
     _check_scaling(scale, categories, before if before is not None else last)
     kinds = ["number", *(["date"] if dates != "drop" else [])]
     if categories in ("one-hot", "famd") or (categories is None and takes_categories):
@@ -228,15 +231,26 @@ def _check_scaling(scale: str | None, categories: str | None, model: Any) -> Non
     """Refuse to scale columns twice."""
     by_method = getattr(model, "scale", False) is True
     name = type(model).__name__
-    setting = Message("recipe: ", Setting("scale", scale))
+    setting = Message(
+        Owner("recipe"), Phrase(f"scale={scale!r}", "--scale" if scale == "standard" else f"--scaler {scale}")
+    )
     if scale is not None and by_method:
         raise ValueError(Message(setting, f" and {name}(scale=True) both scale the columns; use one of them"))
     if categories == "famd" and by_method:
+        famd = Phrase("categories='famd'", "--categories famd")
         raise ValueError(
-            f"recipe: categories='famd' standardises the columns, and {name}(scale=True) would scale its axes; use one "
-            "of them"
+            Message(
+                Owner("recipe"),
+                famd,
+                f" standardises the columns, and {name}(scale=True) would scale its axes; use one of them",
+            )
         )
     if categories == "famd" and scale not in (None, "standard"):
-        raise ValueError(Message(setting, " has no effect, because categories='famd' standardises numbers by itself"))
+        famd = Phrase("categories='famd'", "--categories famd")
+        raise ValueError(
+            Message(setting, " has no effect, because ", famd, " standardises numbers by itself; leave it out")
+        )
     if scale is not None and model is not None and _takes_categories(model):
-        raise ValueError(Message(setting, f" and {name} both standardise the columns; leave scale out"))
+        raise ValueError(
+            Message(setting, f" has no effect, because {name} standardises the columns by itself; leave it out")
+        )

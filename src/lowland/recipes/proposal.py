@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ..core.command_line import command_line, stem_of
+from ..data.cells import is_written_number
 from ..data.column_names import is_label
 from ..data.table import name_list
 
@@ -57,6 +58,8 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     if vector is not None:
         return _for_vectors(kinds, found, path, vector, reading or {})
     id = next(iter(found.identifiers), None) or next((n for n, kind in kinds.items() if kind.kind == "id"), None)
+    if id is None and not (reading or {}).get("image"):
+        id = table.roles.get("image")  # the files of a folder of images
     if text := _texts_to_reduce(table, kinds, found):
         return _for_texts(table, found, path, text, id, reading or {})
     color = next((name for name in found.categories if found.reducible != [name] and name != id), None)
@@ -118,6 +121,8 @@ def _marks(kinds: Mapping[str, ColumnKind]) -> dict[str, Any] | None:
     below = {cell for cell in cells if _BELOW_LIMIT.fullmatch(cell)}
     words = sorted(cells - below)
     if not cells or len(words) > _MOST_WORDS or any("\n" in word or '"' in word for word in words):
+        return None
+    if any(is_written_number(word) for word in words):  # values in a form that was not read, such as 1,200 or 5 %
         return None
     return {"na": name_list(words) if words else None, "below_limit": "half" if below else None}
 

@@ -14,7 +14,7 @@ from ...contract.fit_info import level_of_the_caller
 from ...contract.parameters import AnyOf, Choice, ColumnList, Integer, Nothing, Real, Rule
 from ...core.errors import DataError, DegenerateWarning
 from ...core.formatting import count
-from ...core.message import Message, Remedies, Setting
+from ...core.message import Message, Phrase, Remedies, Setting
 from . import frames
 from .rules import StopWords
 from .step import Step
@@ -183,7 +183,7 @@ class EncodeTexts(Step):
             Message(
                 "EncodeTexts: the texts contain no terms: they are empty, or all of their words are stop words or have "
                 "one letter; correct the column, or count stop words with ",
-                Setting("stop_words", None),
+                Phrase("stop_words=None", "--stop-words none"),
             )
         )
 
@@ -203,15 +203,15 @@ class EncodeTexts(Step):
             keep = np.sort(keep[np.argsort(-totals, kind="stable")[: self.max_features]])
         return keep
 
-    def _check_rows(self, rows: Any) -> None:
+    def _check_rows(self, rows: Any, which: str = "") -> None:
         empty = int((np.diff(rows.indptr) == 0).sum())
         if empty:
             first = int(np.argmax(np.diff(rows.indptr) == 0))
             warnings.warn(
-                f"text {first} of {rows.shape[0]:,}, counted from 0, has no terms; its row is zeros"
+                f"text {first} of {rows.shape[0]:,}, counted from 0, has no terms{which}; its row is zeros"
                 if empty == 1
-                else f"{empty:,} texts of {rows.shape[0]:,} have no terms (the first is text {first}, counted from 0); "
-                "their rows are zeros",
+                else f"{empty:,} texts of {rows.shape[0]:,} have no terms{which} (the first is text {first}, counted "
+                "from 0); their rows are zeros",
                 DegenerateWarning,
                 stacklevel=level_of_the_caller(),
             )
@@ -252,7 +252,10 @@ class EncodeTexts(Step):
     def _apply(self, frame: pl.DataFrame) -> Any:
         # fit_transform returns what the fit has made
         made = self.__dict__.pop("_learned_rows", None)
-        return self.encode(_texts(frame)) if made is None else made
+        if made is None:
+            made = self.encode(_texts(frame))
+            self._check_rows(made, " that the training texts have")
+        return made
 
     def fit(self, X: Any, y: Any = None) -> EncodeTexts:
         """Learn terms and weights; ``y`` is there for pipelines and not used."""

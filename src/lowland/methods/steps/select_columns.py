@@ -183,10 +183,10 @@ class SelectColumns(Step):
             smaller = ratio <= 1 / UNITS_RATIO and high < self.low_[j]
             if larger or smaller:
                 factor = ratio if larger else 1 / ratio
+                times = f"{float(f'{factor:.2g}'):,.0f} times {'larger' if larger else 'smaller'}"
                 warnings.warn(
-                    f"column {name!r}: the new values are about {factor:.2g} times {'larger' if larger else 'smaller'} "
-                    f"than in the training rows (median {middle:.4g} v. {self.middle_[j]:.4g}): check the "
-                    "unit",
+                    f"column {name!r}: the new values are about {times} than in the training rows (median {middle:.4g} "
+                    f"v. {self.middle_[j]:.4g}): check the unit",
                     UnitsWarning,
                     stacklevel=level_of_the_caller(),
                 )
@@ -218,7 +218,11 @@ def _as_type(column: pl.Series, kind: str, number: int) -> pl.Series:
         return _as_text(column)
     if column.dtype != pl.String:
         what = "date" if kind in ORDERS else kind
-        raise DataError(f"column {column.name!r} holds {column.dtype}, which cannot be read as a {what}", column=number)
+        held = _WORDS.get(now, "other values")
+        raise DataError(
+            f"column {column.name!r} contains {held}, which cannot be read as a {what}: do not name it in types",
+            column=number,
+        )
     if kind == frames.NUMBER:
         made = column.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
     else:

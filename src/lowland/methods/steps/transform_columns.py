@@ -150,7 +150,9 @@ def _require_domain(kind: str, X: Array, names: list[str], columns: list[str]) -
     if wrong.any():
         i, c = np.argwhere(wrong)[0]
         zero = X[i, c] == 0
-        other = {"log": "log1p", "clr": "hellinger"}.get(kind, "rank")
+        other = {"log": "log1p" if X[:, c].min() > -1 else "rank", "clr": "hellinger"}.get(kind, "rank")
+        if kind == "clr" and (X < 0).any():
+            other = "rank"
         advice = Remedies("correct it", "leave the row out", f"use {other!r}" + (", which takes 0" if zero else ""))
         _refuse(wrong, f"{X[i, c]:.6g}, for which {kind} is not defined,", advice, names, columns)
     if kind == "hellinger" and (X.sum(axis=1) == 0).any():
