@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import lowland
+from lowland.contract.axis_names import axis_labels
 from lowland.explorer.widgets import _widget_class, rows_of
 
 TABLE = {"x": [0.0, 1.0, 2.0], "y": [5.0, 4.0, 3.0], "kind": ["a", "b", "a"], "age": [1, 2, 3]}
@@ -73,7 +74,7 @@ def test_model_shows_its_map(widgets):
     model = lowland.PCA(n_components=2).fit(frame)
     plot = model.widget(frame, color="b", text=["c"])
     read = data_of(plot)
-    assert [axis["name"] for axis in read["axes"]] == ["pca0", "pca1"]
+    assert [axis["name"] for axis in read["axes"]] == axis_labels(model)
     assert [column["name"] for column in read["columns"]] == ["c", "b"]
     plot.selected = [4, 5]
     pd.testing.assert_frame_equal(plot.selection(), frame.iloc[4:6])

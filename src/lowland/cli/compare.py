@@ -189,9 +189,9 @@ def compare(
     advice = replace(advice, reasons=tuple(in_words(text) for text in advice.reasons))
     same: dict[str, Any] = dict(vars(wanted)) if again is None else {"again": again}
     same |= {"prefer": prefer if prefer != "balanced" else None, "target": target, "id": id, **chosen.words()}
-    files = _write(found, data, out, report, record, command_line("compare", data, **same, report=report))
+    command, following = command_line("compare", data, **same, report=report), _next(data, given, chosen, advice, keep)
+    files = _write(found, data, out, report, record, command, following)
     facts = _facts(found, advice, data) | files
-    following = _next(data, given, chosen, advice, keep)
     if found.record["data"]["dominant"] is not None and again is None and not chosen.recipe.sets_units:
         same.pop("scale")  # it is None: scaled columns have no dominant one
         following = command_line("compare", data, scale=True, **same)
@@ -344,6 +344,7 @@ def _write(
     report: Path | None,
     record: Path | None,
     command: str,
+    following: str,
 ) -> dict[str, Any]:
     """Write the output files and return their paths."""
     from ..data.atomic import atomic_file
@@ -352,7 +353,7 @@ def _write(
     if out is not None:
         write_table(out, found.table())
     if report is not None:
-        found.to_html(report, title=f"Methods for {data.name}", command=command)
+        found.to_html(report, title=f"Methods for {data.name}", command=command, following=following)
     if record is not None:
         with atomic_file(record) as file:
             file.write(json.dumps(found.record, indent=1).encode())

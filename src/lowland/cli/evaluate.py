@@ -354,8 +354,14 @@ def _changed(options: TrustOptions, *names: str) -> dict[str, Any]:
 
 def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: Input, components: int) -> str:
     """Return the `compare` command for the same rows and options."""
+    from ..data.table import name_list
+
     names = () if given.table is None else given.table.names
     id, target = (name if name in names else None for name in (options.id, options.target))
     same = _changed(options, "quality_neighbors", "metric", "seed")
+    words = columns.words()
+    placed = [name for name in (options.x, options.y) if name is not None and name in names]
+    if placed:
+        words["drop"] = [*columns.drop, name_list(placed)]  # they are no data
     count = components if components != 2 else None
-    return command_line("compare", data, **columns.words(), id=id, target=target, **same, components=count)
+    return command_line("compare", data, **words, id=id, target=target, **same, components=count)

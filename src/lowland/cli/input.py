@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..data.table import Table
 
-_NAMES_LISTED = 12  # most names of columns in a report
+_NAMES_LISTED, _ALL_LISTED = 12, 20  # names of columns in a report; up to 20 are all listed
 _FILL = "fill such cells with --missing ppca (or median, mean)"
 _DROP = ", or leave the rows out with --missing drop-rows"
 _MISSING = {"NaN": "missing value", "a missing category": "missing category"}
@@ -40,6 +40,7 @@ class Input:
     id: str | None = None
     pairwise: bool = False
     steps: Pipeline | None = None
+    warnings: Sequence[str] = ()  # of the steps
 
     def locate(self, error: ValueError) -> Message:
         """Return the message of an error with its place in the file (line, column name) instead of array indices."""
@@ -97,14 +98,22 @@ def columns_in_words(given: Input) -> str:
     """Return the number of columns with the first names, such as "13: alcohol, ash, …", or the size of images."""
     from ..data.pixels import pixel_shape
 
-    count = f"{given.shape[1]:,}"
-    image = pixel_shape(given.names)
+    count, names = f"{given.shape[1]:,}", given.names
+    image = pixel_shape(names)
     if image is not None:
         colours = " in three colours" if len(image) == 3 else ""
         return f"{count}: images of {image[1]} × {image[0]} pixels{colours}"
-    if given.names is None or given.names == default_names(given.shape[1]):
+    before = None if given.steps is None else getattr(given.steps.steps[0][1], "names_in_", None)
+    if before is not None and set(before) != set(names or ()):  # steps made other columns of those of the table
+        return f"{_listed(before)} ({count} column{'' if count == '1' else 's'} after the steps below)"
+    if names is None or names == default_names(given.shape[1]):
         return count
-    return f"{count}: {', '.join(given.names[:_NAMES_LISTED])}{', …' if len(given.names) > _NAMES_LISTED else ''}"
+    return _listed(names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = names if len(names) <= _ALL_LISTED else names[:_NAMES_LISTED]
+    return f"{len(names):,}: {', '.join(shown)}{', …' if len(shown) < len(names) else ''}"
 
 
 def default_names(n: int) -> list[str]:

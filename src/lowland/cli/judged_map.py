@@ -153,6 +153,7 @@ class JudgedMap:
             color=self.groups,
             color_name=self.target,
             names=given.labels(),
+            names_title=given.id or "name",
             called=row_names(given),
             data_summary=facts,
             command=command,

@@ -10,7 +10,7 @@ from ..core.command_line import command_line
 from .figures import DrawnMap, draw
 from .input import columns_in_words
 from .inputs import row_names
-from .preparing import steps_in_words
+from .preparing import mixed_columns, steps_in_words
 from .running import run
 from .wording import in_words
 
@@ -105,12 +105,14 @@ class NewRows:
             color=self.color,
             color_name=self.keep.color,
             names=self.given.labels(),
+            names_title=self.given.id or "name",
             called=row_names(self.given),
             hover=shown,
             alignment=aligned,
             title=f"{data.name} on the map of {self.model.name}",
             data_summary=facts,
             command=command,
+            mixed=mixed_columns(self.given),
             steps=None if self.given.steps is None else steps_in_words(self.given.steps),
             next_steps={
                 "Describe the model:": command_line("info", self.model),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import DataError
+from ..core.errors import DataError, LowlandWarning
 from ..core.message import Message, Setting, parts_of, settings_of
 from .answer import UsageError, note
 from .input import Input, require_columns, step_for
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from ..data.table import Table
     from ..methods.steps import AlignMap
+    from ..report.mixed import MixedColumns
     from .options import KeepOptions, TableOptions
 
 MOSTLY_UNIQUE = "mostly unique text"  # such as a name for each row
@@ -51,10 +53,15 @@ def prepared(
         table, frame = _without_gaps(table, frame)
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table, left_out, keep.id)
     try:
-        made = run(steps.fit_transform, raw)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", LowlandWarning)
+            made = run(steps.fit_transform, raw)
     except DataError as error:
         raise _of_pre(error, recipe.pre) from error.__cause__
-    return _as_rows(made, raw, steps)
+    for warning in caught:
+        warnings.warn(warning.message, stacklevel=2)
+    said = [str(warning.message) for warning in caught if isinstance(warning.message, LowlandWarning)]
+    return replace(_as_rows(made, raw, steps), warnings=list(dict.fromkeys(said)))
 
 
 def _of_pre(error: DataError, pre: str | None) -> DataError:
@@ -95,6 +102,15 @@ def steps_in_words(steps: Pipeline) -> str:
         for name, step in steps.steps
     ]
     return ", ".join(filter(None, words)) or "columns"
+
+
+def mixed_columns(given: Input) -> MixedColumns | None:
+    """Return the columns of the table behind rows that a step has mixed; None if no step has."""
+    if given.steps is None or given.table is None:
+        return None
+    from ..report.mixed import columns_before
+
+    return columns_before(given.steps, given.table.with_aside())
 
 
 def parts_of_model(model: Any) -> tuple[Pipeline | None, Any, AlignMap | None]:
@@ -150,7 +166,7 @@ def _as_rows(made: Any, raw: Input, steps: Pipeline) -> Input:
     if hasattr(made, "dtypes") and not all(kind.is_numeric() for kind in made.dtypes):
         return replace(raw, rows=made)
     if issparse(made):
-        return replace(raw, rows=RowSource.from_array(made))
+        return replace(raw, rows=RowSource.from_array(made, names=names))
     X = np.ascontiguousarray(made)  # a frame, or the coordinates of a method before the method
     if X.dtype.kind != "f":
         X = X.astype(np.float64)

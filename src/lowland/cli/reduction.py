@@ -15,7 +15,7 @@ from .input import Input, columns_in_words
 from .inputs import row_names
 from .model import find_method
 from .options import KeepOptions, MethodOptions, TableOptions
-from .preparing import steps_in_words
+from .preparing import mixed_columns, steps_in_words
 from .wording import in_words
 
 if TYPE_CHECKING:
@@ -165,6 +165,7 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
         color=color,
         color_name=color_name,
         names=given.labels(),
+        names_title=given.id or "name",
         called=row_names(given),
         hover=_hover(job, given),
         images=_images(job, given),
@@ -175,6 +176,8 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
         data_summary=facts,
         command=job.command(),
         steps=steps,
+        mixed=mixed_columns(given),
+        warnings=given.warnings,
         next_steps=_next_steps(job, made),
         words=in_words,
     )

@@ -226,9 +226,19 @@ class Comparison:
         )
         return figure
 
-    def to_html(self, path: str | os.PathLike[str], *, title: str = "Comparison", command: str | None = None) -> None:
-        """Write one offline page: the recommendation, the maps, the table, and what did not run and why."""
-        show("comparison page", self, path, title, command)
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "Comparison",
+        command: str | None = None,
+        following: str | None = None,
+    ) -> None:
+        """Write one offline page: the recommendation, the maps, the table, and what did not run and why.
+
+        ``command`` made the comparison, and ``following`` is to be run next; the page shows both.
+        """
+        show("comparison page", self, path, title, command, following)
 
     def _repr_html_(self) -> str:
         text: str = show("comparison html", self)

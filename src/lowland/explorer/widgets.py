@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contract.axis_names import axis_labels
 from ..core.errors import DataError, MissingExtraError
 from .columns import values_of
 from .fragment import HOW_TO_GET, script
@@ -80,8 +81,7 @@ def widget_of_model(model: Any, X: Any = None, color: Any = None, text: Any = No
         if name not in named:
             raise ValueError(f"{name!r} is not a column of X; the columns are {', '.join(named) or 'not named'}")
         shown[name] = named[name]
-    axes = [str(name) for name in model.get_feature_names_out()]
-    return _show(Y, axes, shown, color, None, Y if X is None else X)
+    return _show(Y, axis_labels(model), shown, color, None, Y if X is None else X)
 
 
 def _show(Y: Array, axes: list[str], shown: dict[str, Any], color: Any, images: Any, frame: Any) -> Any:

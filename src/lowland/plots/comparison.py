@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..comparison.ranking import WORDS
-from .panels import draw_panel, group_legend, panel_title
+from .panels import draw_panel, group_legend, panel_title, short_names
 from .parts import grid_lines, legend
 from .style import current, literal, new_figure, shorten
 
@@ -47,7 +47,7 @@ def comparison(
     """
     if not maps:
         raise ValueError("there is no map to draw")
-    look = current()
+    look, short = current(), short_names(list(maps))
     down = -(-len(maps) // _ACROSS)
     across = min(_ACROSS, len(maps))
     tall = 0.9 + 0.13 * len(maps) * (1 + len(next(iter(criteria.values()), ())))
@@ -62,7 +62,7 @@ def comparison(
         name = list(maps)[number]
         read = draw_panel(axes, np.asarray(maps[name]), None if colors is None else colors[name])[0]
         shared = read if read is not None else shared
-        title = panel_title(name, name == marked)
+        title = panel_title(short[number], name == marked)
         weight = "bold" if name == marked else "normal"
         axes.set_title(literal(title), fontsize=look.font, color=look.ink, fontweight=weight)
     if shared is not None:
@@ -96,7 +96,7 @@ def _bars(axes: Axes, names: Sequence[str], criteria: Mapping[str, Mapping[str, 
         error = np.abs(values[:, 1:].T - values[:, 0])
         axes.barh(y, values[:, 0], height * 0.9, color=tones[criterion], label=WORDS[criterion])
         axes.errorbar(values[:, 0], y, xerr=error, fmt="none", ecolor=look.ink, elinewidth=0.8, capsize=1.5)
-    axes.set_yticks(range(len(names)), [literal(shorten(name, 34)) for name in names])
+    axes.set_yticks(range(len(names)), [literal(shorten(name, 34)) for name in short_names(names)])
     axes.invert_yaxis()
     axes.set_xlim(min(0.0, float(axes.get_xlim()[0])), 1.02)
     axes.set_xlabel("1 is perfect", color=look.ink, fontsize=look.font)

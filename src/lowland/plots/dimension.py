@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dimension.result import Estimate
-from .parts import grid_lines, legend, log_axis, plain_numbers
+from .parts import grid_lines, legend, log_axis, outline, plain_numbers
 from .style import axes_for, current, grid_of_axes
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def dimension(X: Any, *, ax: Axes | Sequence[Axes] | None = None, **options: Any
     found = _estimate(X, options)
     wanted = 1 if found.spectrum is None else 2
     if ax is None:
-        panels = grid_of_axes(1, 2, width=5.5, height=4.4) if wanted == 2 else [axes_for(None, 7.0, 4.4)]
+        panels = grid_of_axes(1, 2, width=4.4, height=3.8) if wanted == 2 else [axes_for(None, 7.0, 4.4)]
     else:
         panels = [axes_for(axes) for axes in (ax if isinstance(ax, Sequence | np.ndarray) else [ax])]
     if not 1 <= len(panels) <= 2:
@@ -111,7 +111,7 @@ def _draw_spectrum(axes: Axes, found: Estimate) -> None:
     for row, (after, name) in enumerate(cuts):
         axes.axvline(after + 0.5, color=look.faint, linewidth=look.line / 1.5, linestyle=(0, (3, 3)))
         late = after > 0.6 * len(values)
-        axes.annotate(
+        label = axes.annotate(
             f"{name.replace('_', ' ')} {after}",
             (after + 0.5, 0.97 - 0.06 * row * look.font / 9),
             xycoords=axes.get_xaxis_transform(),
@@ -122,6 +122,7 @@ def _draw_spectrum(axes: Axes, found: Estimate) -> None:
             fontsize=look.font - 1,
             color=look.ink,
         )
+        outline(label)
     axes.set_xlim(0.3, len(values) + 1.0)
     axes.set_title(f"linear: {found.consensus['linear']:.0f}", color=look.ink, fontsize=look.font + 1)
     axes.set_xlabel("component")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ACROSS = 3  # panels in a row
 MAPS_MOST = 24  # more panels would be too small to compare
 LETTERS = 28  # of a heading, about the width of a panel
+_SCALING = {"metric=seuclidean", "scale=True"}  # parameters of candidates that compare scaled columns
 _NAMED = 12  # most classes labelled inside the maps; more labels would cover them
 _ALL_UP_TO = 2000  # up to this number of points all are judged; of more, a sample
 _ANCHORS, _PAIRS = 1000, 100_000
@@ -100,15 +101,31 @@ _BESIDE: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
 
 
 def panel_title(name: str, recommended: bool) -> str:
-    """Return the heading of a small map; a long name has a line of its own, so that headings do not meet.
+    """Return the heading of a small map; the parameters of a long name have a line of their own.
 
     >>> panel_title("pca", True)
     'pca (recommended)'
-    >>> panel_title("isomap(metric=seuclidean, n_neighbors=5)", True).splitlines()
-    ['isomap(metric=seuclidean, n…', '(recommended)']
+    >>> panel_title("isomap(metric=cosine, n_neighbors=5)", True).splitlines()
+    ['isomap (recommended)', 'metric=cosine, n_neighbors=5']
     """
-    short = shorten(name, LETTERS)
-    return short + ("" if not recommended else " (recommended)" if len(short) < LETTERS // 2 else "\n(recommended)")
+    first, _, given = name.partition("(") if len(name) > LETTERS // 2 and name.endswith(")") else (name, "", "")
+    mark = "" if not recommended else " (recommended)" if len(first) < LETTERS // 2 else "\n(recommended)"
+    return shorten(first, LETTERS) + mark + (f"\n{shorten(given[:-1], LETTERS)}" if given else "")
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return names of candidates without the parameters that scale the columns, if all candidates have one of them.
+
+    >>> short_names(["pca(scale=True)", "isomap(metric=seuclidean, n_neighbors=5)"])
+    ['pca', 'isomap(n_neighbors=5)']
+    >>> short_names(["pca(scale=True)", "isomap"])
+    ['pca(scale=True)', 'isomap']
+    """
+    split = [(name.partition("(")[0], name.partition("(")[2].rstrip(")").split(", ")) for name in names]
+    if not all(set(given) & _SCALING for _, given in split):
+        return list(names)
+    kept = [(first, ", ".join(part for part in given if part not in _SCALING)) for first, given in split]
+    return [f"{first}({given})" if given else first for first, given in kept]
 
 
 class Panel:
@@ -135,10 +152,11 @@ def _from_comparison(found: Comparison, color: Any, most: int) -> list[Panel]:
     entries = found.drawn(most)
     chosen = found.recommend().key
     out = []
-    for entry in entries:
+    names = short_names([entry["key"] for entry in entries])
+    for name, entry in zip(names, entries, strict=True):
         placed = found.maps[entry["key"]]
         own = found.colors(placed.rows) if values is None else values[placed.rows].tolist()
-        out.append(Panel(entry["key"], placed.Y, own, verdict(entry), entry["key"] == chosen))
+        out.append(Panel(name, placed.Y, own, verdict(entry), entry["key"] == chosen))
     return out
 
 

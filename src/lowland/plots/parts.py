@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from matplotlib.ticker import Locator
 
 
+_SHORT = 4.0  # a logarithmic axis whose ends have a smaller ratio gets more ticks
+
+
+def outline(label: Any) -> None:
+    """Draw an outline in the colour of the background around a text, so that it is legible over lines and points."""
+    from matplotlib.patheffects import withStroke
+
+    label.set_path_effects([withStroke(linewidth=2.2, foreground=current().background or "white", alpha=0.8)])
+
+
 def grid_lines(axes: Axes, axis: str = "both") -> None:
     """Draw faint lines at the ticks."""
     axes.grid(axis=axis, color=current().faint, alpha=0.3, linewidth=0.6)  # type: ignore[arg-type]
@@ -61,4 +71,7 @@ def log_axis(axes: Axes, *, every: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
     from matplotlib.ticker import LogLocator
 
     axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    if high < _SHORT * low:
+        every = (1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
     plain_numbers(axes.xaxis, LogLocator(subs=every))

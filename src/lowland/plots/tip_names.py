@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .parts import outline
 from .style import current, literal, shorten
 
 if TYPE_CHECKING:
@@ -73,8 +74,6 @@ def written_names(ax: Axes) -> list[str]:
 
 
 def _new_name(ax: Axes, place: Array, text: str, color: str) -> Annotation:
-    from matplotlib.patheffects import withStroke
-
     look = current()
     line = {"arrowstyle": "-", "color": look.faint, "linewidth": 0.5 * look.line / 1.5, "shrinkA": 0, "shrinkB": 0}
     label = ax.annotate(
@@ -91,7 +90,6 @@ def _new_name(ax: Axes, place: Array, text: str, color: str) -> Annotation:
     )
     if label.arrow_patch is not None:
         label.arrow_patch.set_visible(False)
-    paper = look.background or "white"
-    label.set_path_effects([withStroke(linewidth=2.2, foreground=paper, alpha=0.8)])  # legible over points
+    outline(label)
     label.set_in_layout(False)  # otherwise the layout would move the points
     return label

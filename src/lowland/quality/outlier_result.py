@@ -160,6 +160,9 @@ class Outliers:
         }
 
 
+ODD = " Unusual values of "  # begins the last part of the summary
+
+
 def sentence(
     found: Outliers, nus: Mapping[str, float | None], before: bool | None = None, after: bool | None = None
 ) -> str:
@@ -195,7 +198,7 @@ def sentence(
         )
         text += f" The tail of {_NAMES[name]} is heavier than normal{like}: {rest} not flagged."
     if found.columns:
-        text += f" Unusual values of {_called(found, int(found.rows[0]))}: {odd_words(found.columns[0])}."
+        text += f"{ODD}{_called(found, int(found.rows[0]))}: {odd_words(found.columns[0])}."
     return text
 
 

@@ -131,6 +131,8 @@ def numbers(model: Any, X: Any, owner: str, name: str) -> Any:
 
 def plain_rows(X: Any) -> Any:
     """Return rows as an array, or as a sparse matrix that can be sliced."""
+    if hasattr(X, "blocks") and getattr(X, "array", None) is not None:
+        X = X.array
     if sp.issparse(X):
         return X.tocsr()
     return X.to_numpy() if hasattr(X, "to_numpy") else arrays.to_numpy(X) if hasattr(X, "shape") else np.asarray(X)

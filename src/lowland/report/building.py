@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,9 @@ def of_model(model: Reducer, embedding: Any, *, X: Any = None, **about: Any) -> 
     Y = np.asarray(embedding)
     behind = None if X is None or not_comparable(model) else _behind(model, X)
     groups = groups_of(about.get("color"), len(Y))
+    mixed = about.get("mixed")
+    if behind is not None and mixed is not None and mixed.same_distances:
+        behind = replace(behind, given=mixed.rows)  # the same rows, by columns that have names
     found = None if X is None else trust.measure(model, X, Y, groups, about.get("steps"), behind)
     names = [str(name) for name in model.get_feature_names_out()]
     return Subject(embedding=Y, axis_names=names, model=model, behind=behind, found=found, **about)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +22,8 @@ _TITLE = "Columns that move together"
 
 def section(subject: Subject) -> str:
     """Return the section; empty if the data have no numeric columns, or only one."""
-    rows = _table(subject)
-    if rows is None:
+    rows, names = _table(subject)
+    if rows is None or subject.pixels is not None:  # single pixels tell nothing
         return ""
     from ..quality.column_grouping import MOST_SQUARE, column_groups
 
@@ -34,7 +35,8 @@ def section(subject: Subject) -> str:
         found = column_groups(
             rows,
             axes=subject.embedding,
-            axis_names=list(subject.axis_names),
+            axis_names=subject.axis_titles,
+            names=names,
             duplicate=0.95 if d <= MOST_SQUARE else None,  # all pairs of more columns take too long for a report
         )
     except (DataError, MemoryLimitError) as error:  # missing values that the method takes, or constant columns
@@ -42,17 +44,20 @@ def section(subject: Subject) -> str:
     return page.section(_TITLE, *_pieces(found))
 
 
-def _table(subject: Subject) -> Any:
-    """Return the rows with two or more columns of numbers; None if there are none."""
-    behind = subject.behind
+def _table(subject: Subject) -> tuple[Any, Sequence[str] | None]:
+    """Return the rows with two or more columns of numbers, and names that they do not have; None if there are none."""
+    behind, mixed = subject.behind, subject.mixed
     if behind is None or subject.new or subject.pairwise or callable(behind.metric):
-        return None
-    rows = behind.named
+        return None, None
+    rows, names = (behind.named, None) if mixed is None else (mixed.rows, mixed.names)
+    if hasattr(rows, "blocks"):  # sparse rows with names
+        rows, names = rows.array, rows.names
     if hasattr(rows, "dtypes") and not all(getattr(kind, "is_numeric", lambda: True)() for kind in rows.dtypes):
-        return None
+        return None, None
     shape: tuple[int, ...] = getattr(rows, "shape", ())
     kind = getattr(getattr(rows, "dtype", None), "kind", "f")
-    return rows if len(shape) == 2 and shape[0] >= 3 and shape[1] >= 2 and kind in "fiub" else None
+    fits = len(shape) == 2 and shape[0] >= 3 and shape[1] >= 2 and kind in "fiub"
+    return (rows, names) if fits else (None, None)
 
 
 def _pieces(found: ColumnGroups) -> list[str]:

@@ -58,12 +58,17 @@ def _height(rows: Any) -> int:
 
 
 def named_rows(rows: Any) -> Any:
-    """Return a row source as figures take rows: an array, or a table with the names of the columns."""
+    """Return a row source as figures take rows: an array, or a table with the names of the columns.
+
+    Sparse rows with names stay a row source: a table of them would be dense.
+    """
     array = getattr(rows, "array", None) if hasattr(rows, "blocks") else None
     if array is None:
         return rows
-    if getattr(rows, "names", None) is None or hasattr(array, "tocsr"):
+    if getattr(rows, "names", None) is None:
         return array
+    if hasattr(array, "tocsr"):
+        return rows
     import polars as pl
 
     return pl.DataFrame(array, schema=list(rows.names))

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
     from ..comparison.result import Comparison
 
 
-def write(found: Comparison, path: str | os.PathLike[str], title: str, command: str | None) -> None:
+def write(
+    found: Comparison, path: str | os.PathLike[str], title: str, command: str | None, following: str | None = None
+) -> None:
     """Write the page to a file."""
-    write_page(path, render(found, title, command))
+    write_page(path, render(found, title, command, following))
 
 
-def render(found: Comparison, title: str, command: str | None) -> str:
-    """Return the page, which is self-contained."""
-    lead, why = _advice(found)
+def render(found: Comparison, title: str, command: str | None, following: str | None = None) -> str:
+    """Return the page, which is self-contained; ``following`` is the command to run next."""
+    lead, why = _advice(found, following)
     sections = [why, _data(found)]
     if found.maps:
         sections += [_maps(found), _figures(found)]
@@ -49,23 +51,27 @@ def render(found: Comparison, title: str, command: str | None) -> str:
     )
 
 
-def _advice(found: Comparison) -> tuple[list[str], str]:
+def _advice(found: Comparison, following: str | None) -> tuple[list[str], str]:
     """Return the first lines of the page, and the section on the recommended method."""
     try:
         advice = found.recommend()
     except LowlandError as error:
         return [page.paragraph(f"Warning: {error}", "warning")], ""
-    rows = [("measured against", advice.space), *(("reason", reason) for reason in advice.reasons)]
+    rows = [("measured against", advice.space)]
     if advice.ties:
         rows.append(("statistically tied with", ", ".join(advice.ties)))
     rows += [("not suited for", text) for text in advice.not_good_for]
     why = page.section(
         "Why this method",
+        page.bullets(advice.reasons),
         page.table(rows, advice.title),
         page.paragraph(f"How to read its map: {meaning(advice.method, advice.title)}"),
-        page.command(f"{advice.call}.fit(X)"),
     )
-    return [page.paragraph(f"Recommended: {advice.title}.", "lead"), page.paragraph(advice.verdict)], why
+    call = [page.paragraph("Map all rows with this method, in Python:"), page.command(f"{advice.call}.fit(X)")]
+    if following is not None:
+        call = [page.paragraph("Map all rows with this method:"), page.command(following)]
+    answers = page.summary({"Can I trust it?": [page.paragraph(advice.verdict)], "What next?": call})
+    return [page.paragraph(f"Recommended: {advice.title}.", "lead"), answers], why
 
 
 def _maps(found: Comparison) -> str:
@@ -85,13 +91,25 @@ def _maps(found: Comparison) -> str:
 
 
 def _figures(found: Comparison) -> str:
+    from ..plots.panels import short_names
+
+    done = list(found.table().filter(status="done").iter_rows(named=True))
+    names, columns = short_names([row["candidate"] for row in done]), shown(found)
     lines = []
-    for row in found.table().filter(status="done").iter_rows(named=True):
-        parts = [f"score {row['score']:.3f}", *(f"{word} {row[name]:.3f}" for name, word in shown(found).items())]
-        tie = f"; {behind(row)} behind the best{': a tie' if row['tied'] else ''}" if row["rank"] > 1 else ""
-        lines.append((f"{row['rank']}. {row['candidate']}", f"{', '.join(parts)}; {row['seconds']:.2g} s{tie}"))
+    for name, row in zip(names, done, strict=True):
+        later = row["rank"] > 1
+        cells = [
+            f"{row['score']:.3f}",
+            *("" if row[column] is None else f"{row[column]:.3f}" for column in columns),
+            f"{row['seconds']:.2g}",
+        ]
+        tie = "tied" if row["tied"] and later else ""
+        lines.append([f"{row['rank']}. {name}", *cells, behind(row) if later else "", tie])
     said = f"{score_words(found)} {TIES}"
-    return page.section("All candidates", page.paragraph(said), page.table(lines, "Best first; 1 is perfect", "half"))
+    if names != [row["candidate"] for row in done]:
+        said += " All candidates compare the columns divided by their standard deviations."
+    head = ["candidate", "score", *columns.values(), "seconds", "behind the best", ""]
+    return page.section("All candidates", page.paragraph(said), page.grid(head, lines, "Best first; 1 is perfect"))
 
 
 TIES = (
@@ -137,7 +155,7 @@ def _left(found: Comparison) -> str:
 def _data(found: Comparison) -> str:
     record, evidence = found.record, found.record["evidence"]
     rows = [
-        ("rows", f"{record['rows']['all']:,} ({record['data']['kind']})"),
+        ("rows", f"{record['rows']['all']:,}" + (f" ({kind})" if (kind := record["data"]["kind"]) != "rows" else "")),
         ("compared", f"{record['rows']['compared']:,}, {record['rows']['held-out']:,} of them held out"),
         ("seconds", f"{record['seconds']:.0f} (budget: {record['settings']['budget'] or 'no limit'})"),
         ("seed", str(record["settings"]["random_state"])),

@@ -12,6 +12,7 @@ from ..core.formatting import count, format_share
 
 if TYPE_CHECKING:
     from ..contract.reducer import Reducer
+    from .mixed import MixedColumns
 
 # Kruskal's words (1964, Psychometrika 29, p. 3) for a stress-1 of up to 2.5, 5 and 10 %; above it is poor.
 _VERDICTS = ((0.025, "excellent"), (0.05, "good"), (0.1, "fair"))
@@ -141,17 +142,20 @@ def column_names(model: Reducer) -> list[str]:
     return [f"x{i}" for i in range(model.n_features_in_)] if names is None else [str(name) for name in names]
 
 
-def top_loadings(model: Reducer) -> list[Loadings]:
-    """Return, for the first components, the columns with the largest loadings, either sign."""
+def top_loadings(model: Reducer, mixed: MixedColumns | None = None) -> list[Loadings]:
+    """Return, for the first components, the columns with the largest loadings, either sign.
+
+    ``mixed``: the columns that a step before the model made sums of; the loadings are then those of these columns.
+    """
     components = getattr(model, "components_", None)
     if components is None:
         return []
-    names, labels = (
-        getattr(model, "coded_names_", column_names(model)),
-        axis_labels(model),
-    )  # coded levels have names of their own
+    names, labels = getattr(model, "coded_names_", column_names(model)), axis_labels(model)  # levels have names, too
+    weights_of = np.asarray(components)[:_COMPONENTS]
+    if mixed is not None and mixed.turn is not None:
+        names, weights_of = mixed.names, weights_of @ mixed.turn
     out = []
-    for label, weights in zip(labels, np.asarray(components)[:_COMPONENTS], strict=False):
+    for label, weights in zip(labels, weights_of, strict=False):
         order = np.argsort(-np.abs(weights), kind="stable")[:_COLUMNS]
         columns = tuple((names[j], float(weights[j])) for j in order)
         out.append(Loadings(label, columns, len(names) - len(columns)))

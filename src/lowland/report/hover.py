@@ -19,9 +19,17 @@ class Hover:
     names: Sequence[str] | None
     columns: Mapping[str, Sequence[Any]]
     images: Sequence[str | None] | None
+    title: str = "name"  # of the column that the names are from
 
     @classmethod
-    def of(cls, n: int, names: Sequence[str] | None, columns: Any, images: Sequence[str | None] | None) -> Hover:
+    def of(
+        cls,
+        n: int,
+        names: Sequence[str] | None,
+        columns: Any,
+        images: Sequence[str | None] | None,
+        title: str = "name",
+    ) -> Hover:
         """Return it for n points; columns may be a data frame or a mapping."""
         if columns is None:
             listed: dict[str, Sequence[Any]] = {}
@@ -32,7 +40,7 @@ class Hover:
         for name, values in [*listed.items(), ("images", images)]:
             if values is not None and len(values) != n:
                 raise ValueError(f"hover: {name} has {len(values)} values for {n} points")
-        return cls(n, names, listed, images)
+        return cls(n, names, listed, images, title)
 
     @property
     def contents(self) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..dimension import Estimate
     from ..plots.overlay import Overlay
     from ..quality.supplementary_columns import Supplementary
+    from .mixed import MixedColumns
     from .trust import Trust
 
 
@@ -44,6 +45,7 @@ def render_report(
     color: Any = None,
     color_name: str | None = None,
     names: Sequence[str] | None = None,
+    names_title: str = "name",
     called: Sequence[str] | None = None,
     hover: Any = None,
     images: Sequence[str | None] | None = None,
@@ -54,6 +56,8 @@ def render_report(
     data_summary: Mapping[str, object],
     command: str | None = None,
     steps: str | None = None,
+    mixed: MixedColumns | None = None,
+    warnings: Sequence[str] = (),
     next_steps: Mapping[str, str] | None = None,
     words: Callable[[str], str] = str,
 ) -> str:
@@ -66,6 +70,7 @@ def render_report(
     X : the rows that it was fitted on (or their distances); with them the report measures how reliable the map is.
     color, color_name : a column that colours the points, and its name.
     names : a name for each point, written beside it if there are few, otherwise shown on hover.
+    names_title : the column that the names are from.
     called : what each row is called in texts, such as its line in a file; default: ``names``.
     hover : a data frame of columns, or a mapping from names to values, shown on hover.
     images : an image for each point as a data URI, or None, shown on hover.
@@ -77,6 +82,8 @@ def render_report(
     data_summary : facts about the data, by name, such as ``{"file": "iris.csv", "rows": 150}``.
     command : the command line that reproduces the result.
     steps : the steps that made the rows from the columns of the table, in words.
+    mixed : the columns before a step that mixed them, such as FAMD before PCA.
+    warnings : warnings of these steps; those of the fit are known.
     next_steps : commands to run next, by their purpose.
     words : a function that words messages of the library, such as for the command line.
 
@@ -97,6 +104,7 @@ def render_report(
         color=color,
         color_name=color_name,
         names=names,
+        names_title=names_title,
         called=called,
         hover=hover,
         images=images,
@@ -106,6 +114,8 @@ def render_report(
         data_summary=data_summary,
         command=command,
         steps=steps,
+        mixed=mixed,
+        warnings=warnings,
         next_steps=next_steps or {},
         words=words,
     )

@@ -44,7 +44,7 @@ def map_with_fallback(
     columns: dict[str, Any] = {}
     identity = None
     if hover.names is not None:
-        identity = _free("name", [*hover.columns, color_name])
+        identity = _free(hover.title, [*hover.columns, color_name])
         columns[identity] = list(hover.names)
     columns |= hover.columns
     chosen = None

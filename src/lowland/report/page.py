@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from typing import Any
@@ -107,6 +107,25 @@ def table(rows: Iterable[tuple[str, str]], caption: str, kind: str = "") -> str:
     cells = "\n".join(f'<tr><th scope="row">{escape(n)}</th><td>{escape(v)}</td></tr>' for n, v in rows)
     mark = f' class="{kind}"' if kind else ""
     return f"<table{mark}>\n<caption>{escape(caption)}</caption>\n<tbody>\n{cells}\n</tbody>\n</table>"
+
+
+def bullets(texts: Iterable[str]) -> str:
+    """Return texts as a list."""
+    return "<ul>\n" + "\n".join(f"<li>{escape(text)}</li>" for text in texts) + "\n</ul>"
+
+
+def grid(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
+    """Return a table with a heading for each column, which is scrolled where it is wider than the page."""
+    top = "".join(f'<th scope="col">{escape(text)}</th>' for text in head)
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(text)}</td>" for text in row[1:])}</tr>'
+        for row in rows
+    )
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption, quote=True)}">\n'
+        f'<table class="grid">\n<caption>{escape(caption)}</caption>\n'
+        f"<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</div>"
+    )
 
 
 def figure(svg: str, caption: str = "") -> str:

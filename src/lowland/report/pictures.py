@@ -79,8 +79,26 @@ def drawn(subject: Subject, kind: str) -> Any:
     if (needs and (behind is None or behind.n > _MOST_ROWS)) or (kind in _OF_PLANES and len(subject.axis_names) < 2):
         return None
     options = {"color": subject.color, "color_name": subject.color_name} if kind == "biplot" else {}
+    if kind in _OF_PLANES and subject.mixed is not None:
+        return _of_mixed(subject, kind, options)
     made = plots.plot(model, None if behind is None or not needs else behind.named, kind, **options)
     return (made[0] if isinstance(made, list) else made).figure
+
+
+def _of_mixed(subject: Subject, kind: str, options: dict[str, Any]) -> Any:
+    """Draw a picture of rows and the columns that a step mixed before the method got them."""
+    import polars as pl
+
+    from .. import plots
+
+    assert subject.mixed is not None
+    rows = subject.mixed.rows
+    if not hasattr(rows, "columns"):
+        rows = rows.toarray() if hasattr(rows, "toarray") else rows
+        rows = pl.DataFrame(rows, schema=list(subject.mixed.names))
+    made = getattr(plots, kind)(subject.embedding, rows, **options)
+    made.set(xlabel=subject.labels[0], ylabel=subject.labels[1])
+    return made.figure
 
 
 def _beyond_kept(model: Reducer) -> bool:
@@ -128,14 +146,7 @@ def components_needed(spectrum: Spectrum) -> list[str]:
     """Return how many components reach shares of the variance."""
     from ..dimension import advice
 
-    found = advice(spectrum.values, spectrum.total)
-    rows = [
-        (f"{100 * share:.0f} % of the variance", count(m, "component") if m else "more than were computed")
-        for share, m in found.counts.items()
-    ]
-    if found.drop is not None and found.drop_ratio is not None:
-        rows.append(("largest drop", f"after component {found.drop}, by a factor of {found.drop_ratio:.3g}"))
-    return [page.paragraph(found.sentence), page.table(rows, "Components needed")]
+    return [page.paragraph(advice(spectrum.values, spectrum.total).sentence)]
 
 
 def axes_section(subject: Subject) -> str:
@@ -143,7 +154,7 @@ def axes_section(subject: Subject) -> str:
     model = subject.model
     if _has_image_axes(subject):
         return ""  # weights of single pixels tell nothing; the axes are drawn as images
-    loadings = [] if model is None or subject.alignment else top_loadings(model)
+    loadings = [] if model is None or subject.alignment else top_loadings(model, subject.mixed)
     if model is None or not loadings:
         return ""
     cards = page.cards(page.card(item.label, page.bars(item.columns), _rest(item.left)) for item in loadings)

@@ -25,7 +25,9 @@ def estimate_dimension(behind: Compared) -> Estimate | str:
     """Estimate the number of dimensions of the rows; return the reason if this is not possible."""
     from ..dimension import estimate
 
-    return _attempt(lambda: estimate(behind.rows, metric=behind.metric, anchors=behind.anchors), "Not estimated")
+    scaled = isinstance(behind.metric, str) and behind.metric == "seuclidean"  # the spectrum is to be scaled, too
+    how = {"metric": "euclidean", "scale": True} if scaled else {"metric": behind.metric}
+    return _attempt(lambda: estimate(behind.rows, anchors=behind.anchors, **how), "Not estimated")
 
 
 def find_outliers(behind: Compared, names: Sequence[str] | None) -> Outliers | str:
@@ -87,13 +89,13 @@ def _filled(cells: list[tuple[str, str, str, str]]) -> list[tuple[str, str, str,
 
 def outliers_section(found: Outliers | str, behind: Compared, steps: str | None) -> str:
     """Return the section on outliers, with the columns that make each unusual."""
-    from ..quality.outlier_result import odd_words
+    from ..quality.outlier_result import ODD, odd_words
     from ..quality.outliers import WORDS
 
     title = "Outliers"
     if isinstance(found, str):
         return page.section(title, page.paragraph(found))
-    pieces = [page.paragraph(found.sentence)]
+    pieces = [page.paragraph(found.sentence.partition(ODD)[0])]  # the table below gives the values of each row
     if behind.are_many:
         pieces.append(page.paragraph(f"Distances are those to {behind.anchors:,} random rows; every row was examined."))
     if len(found):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..quality.novelty_result import Novelty
     from ..quality.supplementary_columns import Supplementary
     from .compared import Compared
+    from .mixed import MixedColumns
     from .trust import Trust
 
 Array = Any
@@ -38,10 +39,12 @@ class Subject:
     model: Reducer | None = None
     method: str | None = None  # registered name, if there is no model
     behind: Compared | None = None
+    mixed: MixedColumns | None = None  # columns before a step that mixes them
     found: Trust | str | None = None
     color: Any = None
     color_name: str | None = None
     names: Sequence[str] | None = None
+    names_title: str = "name"  # the column that names are from
     called: Sequence[str] | None = None  # names of rows in texts, such as lines of a file; default: ``names``
     hover: Any = None
     images: Sequence[str | None] | None = None
@@ -85,7 +88,9 @@ class Subject:
         """The shape of images, if the columns of the model are their pixels."""
         from ..data.pixels import pixel_shape
 
-        return None if self.model is None else pixel_shape(getattr(self.model, "feature_names_in_", None))
+        if self.model is None:
+            return None if self.behind is None else pixel_shape(getattr(self.behind.named, "columns", None))
+        return pixel_shape(getattr(self.model, "feature_names_in_", None))
 
     @property
     def labels(self) -> list[str]:
@@ -93,6 +98,11 @@ class Subject:
         if self.model is not None:
             return axis_labels(self.model, shares=self.alignment is None)
         return list(self.axis_names)
+
+    @property
+    def axis_titles(self) -> list[str]:
+        """Labels of the axes without shares, for texts."""
+        return list(self.axis_names) if self.model is None else axis_labels(self.model, shares=False)
 
     @property
     def has_axes(self) -> bool:
@@ -107,7 +117,7 @@ class Subject:
     @property
     def tips(self) -> Hover:
         """What is shown when one points at a point."""
-        return Hover.of(len(self.embedding), self.names, self.hover, self.images)
+        return Hover.of(len(self.embedding), self.names, self.hover, self.images, self.names_title)
 
     @property
     def sentence(self) -> str:

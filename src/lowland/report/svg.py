@@ -13,6 +13,7 @@ from ..plots.style import INK
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
+_LARGEST = 1.9  # pixels for a point: letters of small figures are not larger than those of the page
 _IMAGE = 80  # points: side of the images that are shown on hover
 
 _DROPPED = ("metadata", "style")  # a style element would apply to the whole page
@@ -51,6 +52,7 @@ def inline_svg(
         "viewBox": view,
         "role": "img",
         "aria-labelledby": f"{prefix}-title {prefix}-desc",
+        "style": f"max-width:{_LARGEST * 72 * figure.get_figwidth():.0f}px",
     }
     for position, (tag, text) in enumerate((("title", title), ("desc", description))):
         element = ET.Element(tag, {"id": f"{prefix}-{tag}"})

@@ -129,13 +129,13 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str], *, meaningful_a
     if isinstance(found, str):
         return page.section(title, page.paragraph(found))
     report = found.picture
-    pieces = [page.paragraph(report.sentence), page.paragraph(RULE, "small")]
+    pieces = [page.paragraph(RULE)]
     if found.whole is not None:
         near, kept = found.whole
         pieces.append(
             page.paragraph(
-                f"This describes the two dimensions in the figure; all {Y.shape[1]} dimensions have trustworthiness "
-                f"{near:.3f} and continuity {kept:.3f}."
+                f"These are measures of the two dimensions in the figure; all {Y.shape[1]} dimensions have "
+                f"trustworthiness {near:.3f} and continuity {kept:.3f}."
             )
         )
     rows = [(text, f"{report[name]} (by chance {report.chance[name]:.3g})") for name, text in _SHOWN.items()]

@@ -94,6 +94,12 @@ class EncodeCategories(Step):
         """Return the axes of FAMD over its coded columns, or None."""
         return None if self.encoder_ is None else np.asarray(self.encoder_.components_, dtype=np.float64)
 
+    def coded(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the numbers and levels that the axes of FAMD are sums of: centred, and weighted as FAMD does."""
+        assert self.encoder_ is not None
+        names = [str(name) for name in self.encoder_.coded_names_]
+        return pl.DataFrame(np.asarray(self.encoder_.coded(self._texts(frame))), schema=names)
+
     def _texts(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.with_columns(pl.col(name).cast(pl.String) for name in self.levels_)
 
