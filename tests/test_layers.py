@@ -20,7 +20,7 @@ SOURCE = Path(lowland.__file__).parent
 
 FLOORS = (
     ("core", "data"),  # the ground
-    ("rows", "pairs", "spectral", "graph"),  # mathematics on plain arrays
+    ("engines", "rows", "pairs", "spectral", "graph"),  # mathematics on plain arrays
     ("contract", "methods", "modelfile"),
     ("quality", "dimension"),  # trust
     ("comparison", "images", "ranking", "recipes", "text"),  # uses
@@ -33,7 +33,10 @@ LOOSE = {"__init__", "__main__"}  # all that lies outside a room
 TABLES = {"lowland.core.show": "drawers of results"}
 ENTRY_POINTS = "lowland.methods"  # a group of entry points, not the module
 # A loop that a lazy import closes: blocks with text become mixed rows, which are row sources.
-LOOPS = {("lowland.rows.row_source", "lowland.rows.mixed_rows")}
+LOOPS = {
+    ("lowland.rows.row_source", "lowland.rows.mixed_rows"),
+    ("lowland.rows.row_source", "lowland.rows.engine_rows"),  # and rows of an engine are row sources
+}
 
 
 @cache
