@@ -81,10 +81,12 @@ def _asking() -> Callable[[], str | None]:
         import importlib.util
         from importlib.metadata import PackageNotFoundError, version
 
+        if importlib.util.find_spec("lowland") is None:
+            return None
         try:
             return version("lowland")
         except PackageNotFoundError:
-            return None if importlib.util.find_spec("lowland") is None else "unknown"
+            return "unknown"
 
     return ask
 

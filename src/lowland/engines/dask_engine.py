@@ -87,9 +87,10 @@ class _Map:
     def __init__(self, work: Callable[[Piece], Any]) -> None:
         self._work = work
 
-    def __call__(self, state: None, rows: Any, start: int, weights: Array | None) -> Any:
+    def __call__(self, state: None, rows: Any, *more: Any) -> Any:
         with thread_pool.serial():  # Dask has a thread of its own for each task
-            return self._work(Piece(start, rows, weights))
+            start, *others = more
+            return self._work(Piece(start, rows, *others))
 
 
 class _Fold:
@@ -98,9 +99,10 @@ class _Fold:
     def __init__(self, step: Callable[[Any, Piece], Any], first: Any) -> None:
         self._step, self._first = step, first
 
-    def __call__(self, state: Any, rows: Any, start: int, weights: Array | None) -> Any:
+    def __call__(self, state: Any, rows: Any, *more: Any) -> Any:
         with thread_pool.serial():
-            return self._step(self._first if state is None else state, Piece(start, rows, weights))
+            start, *others = more
+            return self._step(self._first if state is None else state, Piece(start, rows, *others))
 
 
 class _Packed:
@@ -183,7 +185,7 @@ class DaskEngine(Engine):
         layer: dict[Any, Any] = {sent: Task(sent, cloudpickle.loads, packed(_Map(work)))}
         for i, start in enumerate(starts):
             chunk = TaskRef((array.name, i, 0))
-            layer[name, i, 0] = Task((name, i, 0), operator.call, TaskRef(sent), None, chunk, int(start), None)
+            layer[name, i, 0] = Task((name, i, 0), operator.call, TaskRef(sent), None, chunk, int(start))
         graph = HighLevelGraph.from_collections(name, layer, dependencies=[array])
         return da.Array(graph, name, (lengths, (width,)), dtype=np.dtype(dtype))
 
@@ -200,8 +202,8 @@ def _tasks(group: Sequence[Piece], work: Any) -> tuple[Any, dict[Any, Any]]:
     token, state, tasks = uuid.uuid4().hex, None, dict[Any, Any]()
     for number, piece in enumerate(group):
         key = f"lowland-block-{token}-{number}"
-        rows = TaskRef(piece.rows.key)
-        tasks[key] = Task(key, operator.call, work, state, rows, piece.start, piece.weights)
+        start, rows, *others = piece
+        tasks[key] = Task(key, operator.call, work, state, TaskRef(rows.key), start, *others)
         state = TaskRef(key)
     return key, tasks
 
@@ -315,7 +317,7 @@ class DaskTable(Table):
         blocks = max(1, min(_MAX_BLOCKS, self._largest() // (size * max(1, self.n_features))))
         return size * (1 << (blocks.bit_length() - 1))
 
-    def pieces(self, size: int, weights: Array | None = None) -> Iterator[Piece]:
+    def pieces(self, size: int, weights: Array | None = None, beside: Array | None = None) -> Iterator[Piece]:
         """Yield pieces of whole blocks."""
         if size not in self._cuts:
             n, step = self.count(), self.step(size)
@@ -325,8 +327,8 @@ class DaskTable(Table):
         graph, lengths = self._cuts[size]
         start = 0
         for i, length in enumerate(lengths):
-            some = None if weights is None else weights[start : start + length]
-            yield Piece(start, ChunkName(graph, (graph.name, i, 0)), some)
+            parts = (None if a is None else a[start : start + length] for a in (weights, beside))
+            yield Piece(start, ChunkName(graph, (graph.name, i, 0)), *parts)
             start += length
 
     def row_chunks(self) -> Any:

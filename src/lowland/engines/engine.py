@@ -14,7 +14,7 @@ State = TypeVar("State")
 
 
 class Piece(NamedTuple):
-    """Consecutive rows: the number of the first one, the rows and their weights, if any.
+    """Consecutive rows: the number of the first one, the rows, and their weights and rows of another array, if any.
 
     Outside the place of the work, ``rows`` is the engine's own name for them.
     """
@@ -22,6 +22,7 @@ class Piece(NamedTuple):
     start: int
     rows: Any
     weights: Array | None = None
+    beside: Array | None = None
 
 
 class Engine(ABC):
@@ -87,5 +88,5 @@ class Table(ABC):
         """Return the rows of a piece: a multiple of ``size``, by a power of two of at most 16."""
 
     @abstractmethod
-    def pieces(self, size: int, weights: Array | None = None) -> Iterator[Piece]:
-        """Yield pieces of ``step(size)`` rows; the last may be shorter."""
+    def pieces(self, size: int, weights: Array | None = None, beside: Array | None = None) -> Iterator[Piece]:
+        """Yield pieces of ``step(size)`` rows, the last may be shorter, with their parts of two arrays."""

@@ -20,12 +20,16 @@ _MIN_SPARSE_ROWS = 256  # sparse rows store few entries, and each block costs su
 
 
 class Block(NamedTuple):
-    """Consecutive rows, the number of the first one, and their weights and column names, if any."""
+    """Consecutive rows, the number of the first one, and their weights and column names, if any.
+
+    ``beside`` are the rows of a further array that belong to them, where a pass has one.
+    """
 
     start: int
     rows: Array
     weights: Array | None
     names: Sequence[str] | None = None
+    beside: Array | None = None
 
 
 def block_rows(n_features: int, sparse: bool = False) -> int:

@@ -41,11 +41,14 @@ class ChunkRows(ArrayRows):
 
     def __init__(self, array: Array, piece: Piece, dtype: np.dtype[Any], names: Sequence[str] | None) -> None:
         super().__init__(array)
-        self._start, self.dtype, self.names, self.weights = piece.start, dtype, names, piece.weights
+        self._start, self.dtype, self.names = piece.start, dtype, names
+        self.weights, self._beside = piece.weights, piece.beside
 
     def _blocks(self, size: int, first: int) -> Iterator[Block]:
         for block in super()._blocks(size, first):
-            yield block._replace(start=block.start + self._start)
+            own = slice(block.start, block.start + len(block.rows))
+            beside = None if self._beside is None else self._beside[own]
+            yield block._replace(start=block.start + self._start, beside=beside)
 
 
 class _OverBlocks:
@@ -156,12 +159,13 @@ class EngineRows(RowSource):
         size: int | None = None,
         *,
         stage: str | None = None,
+        beside: Array | None = None,
     ) -> Iterator[Result]:
         """Apply ``work`` to every block where its rows are and yield the results in row order."""
         size, done = size or block_rows(self.n_features), 0
         total = -(-self.count() // size)
         over = _OverBlocks(work, size, self._cutter())
-        for results in self._table.engine.map(over, self._table.pieces(size, self.weights)):
+        for results in self._table.engine.map(over, self._table.pieces(size, self.weights, beside)):
             for result in results:
                 done += 1
                 if stage is not None:

@@ -144,10 +144,13 @@ def take(source: RowSource, numbers: Array) -> Array:
     """Return the rows with these ascending numbers; every row of the source is checked."""
     pieces: list[Array] = []
     out, filled = (np.empty((len(numbers), source.n_features), dtype=source.dtype) if _plain(source) else None), 0
-    for block in source.blocks():
+
+    def work(block: Block) -> Array:
         source.check(block)
         first, last = np.searchsorted(numbers, (block.start, block.start + block.rows.shape[0]))
-        piece = block.rows[numbers[first:last] - block.start]
+        return block.rows[numbers[first:last] - block.start]
+
+    for piece in source.map(work):
         if out is None:
             pieces.append(piece)
         else:

@@ -138,14 +138,24 @@ class RowSource(ABC):
         return self.engine.map_rows(step, self.blocks(), n_rows=known, width=width, dtype=kind, total=total)
 
     def map(
-        self, work: Callable[[Block], Result], size: int | None = None, *, stage: str | None = None
+        self,
+        work: Callable[[Block], Result],
+        size: int | None = None,
+        *,
+        stage: str | None = None,
+        beside: Array | None = None,
     ) -> Iterator[Result]:
         """Apply ``work`` to every block and yield the results in row order.
+
+        ``beside`` is an array with a row for each row of the source; a block has its part of it.
 
         This is how methods go through rows. Here the work runs on the thread pool; a source of another place runs it
         there, so ``work`` must not change anything outside itself, and cloudpickle must be able to send it.
         """
-        return self.engine.map(work, self.blocks(size), stage=stage, total=self.block_count(size))
+        blocks = self.blocks(size)
+        if beside is not None:
+            blocks = (b._replace(beside=beside[b.start : b.start + b.rows.shape[0]]) for b in blocks)
+        return self.engine.map(work, blocks, stage=stage, total=self.block_count(size))
 
     def block_count(self, size: int | None = None) -> int | None:
         """Return the number of blocks, or None if the number of rows is unknown."""
