@@ -20,7 +20,7 @@ SOURCE = Path(lowland.__file__).parent
 
 FLOORS = (
     ("core", "data"),  # the ground
-    ("rows", "pairs", "spectral", "graph"),  # mathematics on plain arrays
+    ("engines", "rows", "pairs", "spectral", "graph"),  # mathematics on plain arrays
     ("contract", "methods", "modelfile"),
     ("quality", "dimension"),  # trust
     ("comparison", "images", "ranking", "recipes", "text"),  # uses
@@ -32,10 +32,12 @@ LOOSE = {"__init__", "__main__"}  # all that lies outside a room
 # Tables of module paths, which name what stands above them so that nothing need be imported before it is used.
 TABLES = {"lowland.core.show": "drawers of results"}
 ENTRY_POINTS = "lowland.methods"  # a group of entry points, not the module
-# Loops that a lazy import closes: blocks with text become mixed rows, and scans rows of a file, which are row sources.
+# Loops that a lazy import closes: blocks with text become mixed rows, scans rows of a file, and tables of an engine its
+# rows, which are row sources.
 LOOPS = {
     ("lowland.rows.row_source", "lowland.rows.mixed_rows"),
     ("lowland.rows.row_source", "lowland.rows.scan_rows"),
+    ("lowland.rows.row_source", "lowland.rows.engine_rows"),
 }
 
 

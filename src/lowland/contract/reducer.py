@@ -202,7 +202,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             source = self._rows(X, reset=True).weighted(sample_weight)
             if self._reads_again and not source.reiterable:
                 raise single_pass_error(type(self).__name__)
-            if source.reiterable and self._needs_length():
+            if source.reiterable and (self._needs_length() or source.elsewhere):
                 source.count()
             self._plan(source.shape).require()  # before a row is read
             exponent = self._exponent_of(source) if exponent is None else exponent

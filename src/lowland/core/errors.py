@@ -103,6 +103,10 @@ class MissingExtraError(LowlandError, ImportError):
     """An optional package is needed; the message gives the install command."""
 
 
+class ClusterError(LowlandError, RuntimeError):
+    """A cluster cannot do the work: no worker, one without this version of Lowland, or a scheduler that is gone."""
+
+
 class Cancelled(LowlandError):
     """The progress callback cancelled the work; nothing was written and the model is not fitted."""
 

@@ -90,6 +90,18 @@ def _take_control() -> None:
             library.clear_controlling_thread(force=True)
 
 
+@contextmanager
+def serial() -> Iterator[None]:
+    """Run work of this thread without the pool: another program has already given each task a thread."""
+    before = getattr(_inside, "worker", False)
+    _inside.worker = True
+    try:
+        with one_blas_thread():
+            yield
+    finally:
+        _inside.worker = before
+
+
 def run(
     work: Callable[[Item], Result],
     items: Iterable[Item],

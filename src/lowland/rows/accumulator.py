@@ -10,11 +10,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays, thread_pool
+from ..core import arrays
 from ..core.errors import DataError
 from ..core.settings import report_progress
+from ..engines.local import LOCAL
 from .block import Block, block_rows, require_finite
 from .block_moments import Mean, Part
+from .engine_rows import EngineRows
 from .gram_sums import TILED, Scratch
 from .row_source import RowSource
 
@@ -70,13 +72,31 @@ class Accumulator:
 
     def update(self, source: RowSource, *, stage: str = "scatter") -> Self:
         """Add rows. Those that do not fill a block are held for the next call: results do not depend on the calls."""
+        if isinstance(source, EngineRows) and not (self.weight or self._held or self._open is not None):
+            self._update_elsewhere(source, stage)
+        else:
+            self._update_here(source, stage)
+        return self
+
+    def _update_here(self, source: RowSource, stage: str) -> None:
+        """Add the blocks of a source in this process, on its engine."""
         scratch = Scratch()
         with self._batch(source, stage) as blocks:
-            for part in thread_pool.run(
-                lambda b: self._reduce(b, scratch), blocks, stage=stage, total=source.block_count()
-            ):
+            for part in LOCAL.map(lambda b: self._reduce(b, scratch), blocks, stage=stage, total=source.block_count()):
                 self._collect(part)
-        return self
+
+    def _update_elsewhere(self, source: EngineRows, stage: str) -> None:
+        """Add segments that are summed where the rows are; if the pass fails, the state is restored."""
+        saved, size = dict(vars(self)), self._block_rows(source)
+        self.dtype = self.dtype or source.dtype
+        try:
+            for sums in source.folded(self.empty(), size, SEGMENT_BLOCKS if self.segmented else None, stage):
+                if sums.weight:
+                    self.add_segment(sums)
+                self._open, self._open_blocks, self._held = sums._open, sums._open_blocks, sums._held  # of the last
+        except BaseException:
+            vars(self).update(saved)
+            raise
 
     @contextmanager
     def _batch(self, source: RowSource, stage: str) -> Iterator[Iterator[Block]]:

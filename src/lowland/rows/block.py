@@ -22,7 +22,8 @@ _MIN_SPARSE_ROWS = 256  # sparse rows store few entries, and each block costs su
 class Block(NamedTuple):
     """Consecutive rows, the number of the first one, and their weights and column names, if any.
 
-    ``place`` returns where a row is, such as a line of a file, for messages.
+    ``place`` returns where a row is, such as a line of a file, for messages; ``beside`` are the rows of a further array
+    that belong to them, where a pass has one.
     """
 
     start: int
@@ -30,6 +31,7 @@ class Block(NamedTuple):
     weights: Array | None
     names: Sequence[str] | None = None
     place: Callable[[int], str] | None = None
+    beside: Array | None = None
 
 
 def block_rows(n_features: int, sparse: bool = False) -> int:

@@ -76,8 +76,12 @@ def symmetric_sum(
     *,
     stage: str,
     total: int | None = None,
+    over: Callable[[Callable[[Piece], Array]], Iterable[Array]] | None = None,
 ) -> Array:
-    """Return Σ ZᵀZ over pieces, Z = prepare(piece) with n columns, summed in float64 in the order of the pieces."""
+    """Return Σ ZᵀZ over pieces, Z = prepare(piece) with n columns, summed in float64 in the order of the pieces.
+
+    ``over`` applies a function to all pieces, in place of the thread pool.
+    """
     scratch = Scratch()
     out: Array = None
     if n <= TILED:
@@ -87,7 +91,8 @@ def symmetric_sum(
             with np.errstate(over="ignore", invalid="ignore"):
                 return arrays.t(Z) @ Z
 
-        for P in thread_pool.run(product, pieces, stage=stage, total=total):
+        found = thread_pool.run(product, pieces, stage=stage, total=total) if over is None else over(product)
+        for P in found:
             out = square_zeros(n, P) if out is None else out
             out += P
     else:

@@ -18,9 +18,11 @@ from ..core.cost import DataShape, check_allocation
 from ..core.errors import FILL, CellError, DataError
 from ..core.message import Message, Remedies, Setting
 from ..data.scans.table_scan import TableScan
+from ..engines import holds
 from . import columns
 from .block import Block
 from .columns import ColumnRequest, Level, TableBlock, one_of
+from .engine_rows import EngineRows
 from .moments import column_moments
 from .row_source import BlockRows, RowSource, as_rows, require_names, single_pass_error
 from .scan_rows import ScanRows, table_blocks
@@ -257,6 +259,10 @@ def mixed_rows(
         return _of_blocks(X.given, request, X.n_rows, missing) or as_rows(X, allow_sparse=False, owner=owner)
     if callable(X) and not hasattr(X, "__array__"):
         return _of_blocks(X, request, None, missing) or as_rows(X, allow_sparse=False, owner=owner)
+    if holds(X) or isinstance(X, EngineRows):
+        if request.columns:
+            raise DataError(f"{owner} takes no categorical columns from Dask: encode them, or pass blocks of a table")
+        return as_rows(X, allow_sparse=False, owner=owner)
     if isinstance(X, RowSource):
         return _of_source(X, request, missing) or as_rows(X, allow_sparse=False, owner=owner)
     table = columns.of_table(X)

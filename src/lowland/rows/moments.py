@@ -51,19 +51,18 @@ class Moments(Accumulator):
         """Return moments of the same kind without rows."""
         return type(self)(self.n_features, precise=self._dtype is not None)
 
-    def update(self, source: RowSource, *, stage: str = "scatter") -> Self:
-        """Add rows; see `Accumulator.update`."""
+    def _update_here(self, source: RowSource, stage: str) -> None:
         if self.scatter is None and self._open is None:
             require_square(self.n_features)  # once: a question for each segment would cost 5 % of a pass
         if not self._tiled or source.sparse:
-            return super().update(source, stage=stage)
+            super()._update_here(source, stage)
+            return
         # Wide scatters: one block at a time, its tiles in parallel, so that only one matrix of D×D is held.
         scratch = Scratch()
         with self._batch(source, stage) as blocks:
             for done, block in enumerate(blocks, start=1):
                 self._take(block, scratch)
                 report_progress(stage, done, source.block_count())
-        return self
 
     def _take(self, block: Block, scratch: Scratch) -> None:
         if self._tiled and not sp.issparse(block.rows):

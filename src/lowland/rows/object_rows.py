@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape
 from ..core.errors import DataError
+from ..engines import holds
 from .row_source import Block, RowSource, block_rows
 
 Array = Any
@@ -50,7 +51,7 @@ def are_objects(X: Any) -> bool:
     >>> are_objects(["abc", "abd"]), are_objects([[1.0, 2.0], [3.0, 4.0]])
     (True, False)
     """
-    if isinstance(X, RowSource) or sp.issparse(X) or arrays.is_foreign(X) or isinstance(X, str | bytes):
+    if isinstance(X, RowSource) or sp.issparse(X) or arrays.is_foreign(X) or isinstance(X, str | bytes) or holds(X):
         return False
     if isinstance(X, np.ndarray):
         return X.ndim == 1 and X.dtype.kind in "OUS"
@@ -143,10 +144,13 @@ def take(source: RowSource, numbers: Array) -> Array:
     """Return the rows with these ascending numbers; every row of the source is checked."""
     pieces: list[Array] = []
     out, filled = (np.empty((len(numbers), source.n_features), dtype=source.dtype) if _plain(source) else None), 0
-    for block in source.blocks():
+
+    def work(block: Block) -> Array:
         source.check(block)
         first, last = np.searchsorted(numbers, (block.start, block.start + block.rows.shape[0]))
-        piece = block.rows[numbers[first:last] - block.start]
+        return block.rows[numbers[first:last] - block.start]
+
+    for piece in source.map(work):
         if out is None:
             pieces.append(piece)
         else:

@@ -17,11 +17,14 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays, thread_pool
+from .. import engines
+from ..core import arrays
 from ..core.cost import DataShape
 from ..core.errors import DataError
 from ..core.message import Message
 from ..data.scans.table_scan import TableScan
+from ..engines import Engine
+from ..engines.local import LOCAL
 from . import conversion
 from .block import Block, block_rows, require_finite
 
@@ -44,6 +47,8 @@ class RowSource(ABC):
     allow_nan: bool = False
     weights: np.ndarray[Any, Any] | None = None
     names: Sequence[str] | None = None
+    elsewhere: bool = False  # whether an engine holds the rows outside this process: methods send work to them
+    engine: Engine = LOCAL
     home: Array | None = None  # rows of a library that Lowland does not compute with: results go back to it
 
     @property
@@ -129,26 +134,29 @@ class RowSource(ABC):
             return arrays.back(host.map_blocks(work, width, dtype), self.home)
         if self.n_rows == 0:
             return arrays.like(np.empty((0, width)), self.reference, kind)
-        parts = self.map(step, stage="transform")
-        if self.n_rows is None or arrays.is_foreign(self.reference):
-            found = list(parts)
-            return arrays.namespace(*found).concat(found, axis=0)
-        out = np.empty((self.n_rows, width), dtype=kind)
-        start = 0
-        for part in parts:
-            out[start : start + len(part)] = part
-            start += len(part)
-        return out
+        known = None if arrays.is_foreign(self.reference) else self.n_rows
+        total = self.block_count()
+        return self.engine.map_rows(step, self.blocks(), n_rows=known, width=width, dtype=kind, total=total)
 
     def map(
-        self, work: Callable[[Block], Result], size: int | None = None, *, stage: str | None = None
+        self,
+        work: Callable[[Block], Result],
+        size: int | None = None,
+        *,
+        stage: str | None = None,
+        beside: Array | None = None,
     ) -> Iterator[Result]:
         """Apply ``work`` to every block and yield the results in row order.
 
+        ``beside`` is an array with a row for each row of the source; a block has its part of it.
+
         This is how methods go through rows. Here the work runs on the thread pool; a source of another place runs it
-        there, so ``work`` must not change anything outside itself.
+        there, so ``work`` must not change anything outside itself, and cloudpickle must be able to send it.
         """
-        return thread_pool.run(work, self.blocks(size), stage=stage, total=self.block_count(size))
+        blocks = self.blocks(size)
+        if beside is not None:
+            blocks = (b._replace(beside=beside[b.start : b.start + b.rows.shape[0]]) for b in blocks)
+        return self.engine.map(work, blocks, stage=stage, total=self.block_count(size))
 
     def block_count(self, size: int | None = None) -> int | None:
         """Return the number of blocks, or None if the number of rows is unknown."""
@@ -392,6 +400,8 @@ def has_no_rows(X: Any) -> bool:
     >>> has_no_rows(np.empty((0, 3))), has_no_rows([])
     (True, False)
     """
+    if engines.holds(X):
+        return False  # the number of rows may be unknown
     shape: Any = (X.n_rows, X.n_features) if isinstance(X, RowSource) else getattr(X, "shape", ())
     return isinstance(shape, tuple) and len(shape) == 2 and shape[0] == 0
 
@@ -427,6 +437,10 @@ def _source(X: Any, owner: str) -> RowSource:
         from .scan_rows import ScanRows
 
         return ScanRows(X)
+    if engines.holds(X):
+        from .engine_rows import EngineRows
+
+        return EngineRows(engines.open_table(X, _numbers))
     if sp.issparse(X):
         csr = conversion.sparse(X)
         shared = np.may_share_memory(csr.data, X.data) if X.format == "csr" else False
@@ -470,6 +484,11 @@ def _frame(X: Any) -> RowSource:
         array = np.column_stack(values) if values else np.empty((len(frame), 0))
     carrier = X if hasattr(X, "columns") and not type(X).__module__.startswith("pyarrow") else frame.to_polars()
     return ArrayRows(conversion.dense(array), carrier=carrier, copied=array.nbytes)
+
+
+def _numbers(X: Any) -> Array:
+    """Return the numbers of a data frame."""
+    return _frame(X).array
 
 
 def _shape_text(X: Any) -> str:

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from ..core import arrays
 from ..core.cost import check_allocation
 from .block import Block
+from .engine_rows import EngineRows
 from .row_source import ArrayRows, BlockRows, RowSource
 from .scan_rows import ScanRows
 
@@ -183,6 +184,8 @@ def scaled(source: RowSource, exponent: int) -> RowSource:
         return source
     if isinstance(source, BlockRows | ScanRows):
         return _ScaledBlocks(source, exponent)
+    if isinstance(source, EngineRows):
+        return source.changed(functools.partial(times, exponent=exponent))
     assert isinstance(source, ArrayRows)
     size = int(getattr(source.array, "nbytes", 0))
     check_allocation(size, "a copy of the rows, scaled", "give rows whose values are nearer to 1")
@@ -230,10 +233,12 @@ def exponent_of(source: RowSource, *, spread: bool, sure: bool = False) -> int:
     subtract means. All rows are read only if a sample is too small or too large, or with ``sure``. For blocks that can
     be read only once, only the first is used.
     """
-    if not isinstance(source, ArrayRows | BlockRows | ScanRows) or source.dtype not in _ORDINARY:
+    if not isinstance(source, ArrayRows | BlockRows | EngineRows | ScanRows) or source.dtype not in _ORDINARY:
         return 0
     if isinstance(source, ArrayRows) and arrays.dtype_of(source.array).kind != "f":
         return 0  # integers are of ordinary size
+    if isinstance(source, EngineRows) and source.whole_numbers:
+        return 0
     size = _size_of(_bounds(_sample(source)), spread)
     if not sure and _is_ordinary(size, source.dtype):
         return 0
@@ -269,7 +274,7 @@ def _size_of(bounds: tuple[Array, Array], spread: bool) -> float:
     return float(np.fmax.reduce(sizes, initial=0.0))
 
 
-def _sample(source: ArrayRows | BlockRows | ScanRows) -> Array:
+def _sample(source: ArrayRows | BlockRows | EngineRows | ScanRows) -> Array:
     """Return some evenly spaced rows; for blocks, of the first."""
     rows: Array = source.array if isinstance(source, ArrayRows) else source.first_block()
     count = max(_SAMPLE_ROWS, _SAMPLE_ENTRIES // rows.shape[1])

@@ -164,15 +164,15 @@ class Centered(Operator):
                 out -= self.mean[:, None] * W.sum(axis=0)[None, :]
             return self._unscaled(out)
         total: Array = 0.0
-        for part in self._over_blocks(lambda Z, block: arrays.t(Z) @ U[block.start : block.start + Z.shape[0]]):
+        for part in self._over_blocks(lambda Z, block: arrays.t(Z) @ block.beside, U):
             total = total + part
         return self._unscaled(total)
 
-    def _over_blocks(self, work: Callable[[Array, Block], Array]) -> Iterator[Array]:
+    def _over_blocks(self, work: Callable[[Array, Block], Array], beside: Array | None = None) -> Iterator[Array]:
         """Yield the work done on each block of √w (X − 1mᵀ)."""
         scratch, shift = Scratch(), 0.0 if self.mean is None else self.mean
         size = block_rows(self.rows.n_features)  # sparse blocks are made dense: use the dense size
-        return self.rows.map(lambda block: work(difference(block, shift, scratch), block), size)
+        return self.rows.map(lambda block: work(difference(block, shift, scratch), block), size, beside=beside)
 
 
 class Gram(Operator):

@@ -46,8 +46,15 @@ def second_pass(rows: RowSource, solved: Solved, wanted: ComponentRule, scaling:
         Z = difference(block, mean, scratch)
         return Z @ arrays.like(W, Z, np.float64)
 
-    blocks = rows.blocks(block_rows(rows.n_features))  # sparse blocks are made dense: use the dense size
-    G = symmetric_sum(blocks, prepare, len(floor), stage="second pass", total=rows.block_count())
+    size, stage = block_rows(rows.n_features), "second pass"  # sparse blocks are made dense: use the dense size
+    G = symmetric_sum(
+        rows.blocks(size),
+        prepare,
+        len(floor),
+        stage=stage,
+        total=rows.block_count(),
+        over=lambda work: rows.map(work, size, stage=stage),
+    )
     new, turn = _whitened(G, floor)
     return replace(
         solved,

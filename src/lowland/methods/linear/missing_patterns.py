@@ -11,8 +11,8 @@ import numpy as np
 from ...core import arrays, settings
 from ...core.cost import check_allocation, dense_seconds
 from ...core.errors import DataError
-from ...core.settings import report_progress
-from ...rows.row_source import RowSource, block_rows, require_finite
+from ...rows.block import Block, block_rows, require_finite
+from ...rows.row_source import RowSource
 from ...spectral.rounding import varies
 
 Array = np.ndarray[Any, Any]
@@ -48,15 +48,11 @@ class Patterns:
 
     def collect(self, rows: RowSource) -> None:
         """Sum the rows into groups; refuse infinities and columns with nothing observed."""
-        for done, block in enumerate(rows.blocks(), start=1):
-            report_progress("groups", done, rows.block_count())
-            require_finite(block, allow_nan=True)
-            X = arrays.to_numpy(block.rows)
-            there = ~np.isnan(X)
-            for part, observed in by_pattern(there):
-                self._add(there[part[0]].tobytes(), observed, X[np.ix_(part, observed)].astype(np.float64))
-            self.n_rows += len(X)
-            self.seen += there.sum(axis=0)
+        for n, seen, groups in rows.map(_groups_of, stage="groups"):
+            for key, group in groups:
+                self._add(key, group)
+            self.n_rows += n
+            self.seen += seen
             check_allocation(self.bytes, f"EM on {len(self.groups)} patterns of missing values", REMEDY)
         empty = np.flatnonzero(self.seen == 0)
         if len(empty):
@@ -64,18 +60,16 @@ class Patterns:
             name = first if self.names is None else repr(str(self.names[first]))
             raise DataError(f"column {name} has no observed value at all: leave it out")
 
-    def _add(self, key: bytes, observed: Array, X: Array) -> None:
-        n, mean = float(len(X)), X.mean(axis=0)
-        factor = _square(X - mean) if len(X) > 1 else np.empty((0, X.shape[1]))
-        held = self.groups.get(key)
+    def _add(self, key: bytes, group: Group) -> None:
+        held, observed, n, mean = self.groups.get(key), group.observed, group.n, group.mean
         if held is None:
-            held = self.groups[key] = Group(observed, n, mean, factor)
-            self.bytes += int(_kept_bytes(len(observed), len(factor), self.n_features))
+            self.groups[key] = group
+            self.bytes += int(_kept_bytes(len(observed), len(group.factor), self.n_features))
             return
         total, delta = held.n + n, mean - held.mean
         link = np.sqrt(held.n * n / total) * delta
         before = len(held.factor)
-        held.factor = _square(np.vstack([held.factor, factor, link[None, :]]))
+        held.factor = _square(np.vstack([held.factor, group.factor, link[None, :]]))
         held.mean, held.n = held.mean + delta * (n / total), total
         self.bytes += 8 * (len(held.factor) - before) * (len(observed) + self.n_features)
 
@@ -102,6 +96,19 @@ class Patterns:
         if full is not None and (not self.missing or full.n > 2 * self.n_features):
             return mean, full.factor.T @ full.factor / full.n
         return mean, np.diag(variances)
+
+
+def _groups_of(block: Block) -> tuple[int, Array, list[tuple[bytes, Group]]]:
+    """Return the rows of a block, how many values each column has, and the group of each pattern."""
+    require_finite(block, allow_nan=True)
+    X = arrays.to_numpy(block.rows)
+    there, found = ~np.isnan(X), list[tuple[bytes, Group]]()
+    for part, observed in by_pattern(there):
+        Z = X[np.ix_(part, observed)].astype(np.float64)
+        mean = Z.mean(axis=0)
+        factor = _square(Z - mean) if len(Z) > 1 else np.empty((0, Z.shape[1]))
+        found.append((there[part[0]].tobytes(), Group(observed, float(len(Z)), mean, factor)))
+    return len(X), there.sum(axis=0), found
 
 
 def by_pattern(there: Array) -> list[tuple[Array, Array]]:
@@ -180,13 +187,16 @@ def survey(rows: RowSource) -> Survey | None:
     d, whole = rows.n_features, 0
     marks = np.random.default_rng(0).integers(1, 2**64, d, dtype=np.uint64)
     sums, observed = [np.empty(0, dtype=np.uint64)], [np.empty(0, dtype=np.int32)]
-    for done, block in enumerate(rows.blocks(), start=1):
-        report_progress("patterns", done, rows.block_count())
+
+    def work(block: Block) -> tuple[int, Array, Array]:
         gaps = np.isnan(arrays.to_numpy(block.rows))
         gaps = gaps[gaps.any(axis=1)]
-        whole += block.rows.shape[0] - len(gaps)
-        sums.append(gaps @ marks)
-        observed.append((d - gaps.sum(axis=1)).astype(np.int32))
+        return block.rows.shape[0] - len(gaps), gaps @ marks, (d - gaps.sum(axis=1)).astype(np.int32)
+
+    for without, marked, there in rows.map(work, stage="patterns"):
+        whole += without
+        sums.append(marked)
+        observed.append(there)
     _, first, n = np.unique(np.concatenate(sums), return_index=True, return_counts=True)
     if not len(n):
         return None

@@ -207,6 +207,9 @@ class Codebook:
         self._tables: dict[Any, Array] = {}
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[Codebook], tuple[Array]]:
+        return Codebook, (self.W,)  # another process makes tables and a lock of its own
+
     def __len__(self) -> int:
         return len(self.W)
 

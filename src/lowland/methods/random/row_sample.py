@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...core import arrays
 from ...pairs.distances import SquaredEuclidean
-from ...rows.block import Block
+from ...rows.block import Block, block_rows
 from ...rows.row_source import RowSource
 
 Array = Any
@@ -57,25 +57,52 @@ def _no_pairs(count: int) -> str:
     return "there is only 1 row" if count == 1 else "all rows are equal"
 
 
+class _Part(NamedTuple):
+    """What one block leaves: rows, mean, first row, whether its rows differ, and the rows that enter the sample."""
+
+    n: int
+    mean: Array
+    first: Array
+    differ: bool
+    chosen: list[tuple[int, Array]]  # the place in the sample, and the row
+    block: Block | None  # where the rows to choose are not known yet
+
+
 def read(rows: RowSource, rng: np.random.Generator) -> RowSample:
     """Read the rows once; the sample is Vitter's reservoir, so that a stream need not say its length."""
     seen, held, first = RowSample(rows.n_features), list[Array](), None
+    places = None if rows.n_rows is None else _all_places(rows.n_rows, block_rows(rows.n_features, rows.sparse), rng)
 
-    def work(block: Block) -> tuple[Block, Array]:
+    def work(block: Block) -> _Part:
         rows.check(block)
-        return block, _mean(block.rows)
+        chosen = [] if places is None else _chosen(block, places.get(block.start, []))
+        own = _host(block.rows[:1])
+        differ = _differ(block.rows, own)
+        return _Part(block.rows.shape[0], _mean(block.rows), own, differ, chosen, block if places is None else None)
 
-    for block, mean in rows.map(work, stage="read"):
-        m = block.rows.shape[0]
-        first = _host(block.rows[:1]) if first is None else first
-        seen.differ = seen.differ or _differ(block.rows, first)
-        for i, place in _places(seen.count, m, rng):
-            held[place : place + 1] = [_host(block.rows[i : i + 1])]  # beyond the end it is appended
+    for part in rows.map(work, stage="read"):
+        m = part.n
+        first = part.first if first is None else first
+        seen.differ = seen.differ or part.differ or _differ(part.first, first)
+        chosen = part.chosen if part.block is None else _chosen(part.block, _places(seen.count, m, rng))
+        for place, row in chosen:
+            held[place : place + 1] = [row]  # beyond the end it is appended
         seen.count += m
         share = m / seen.count
-        seen.mean += mean * share - seen.mean * share  # the difference itself could pass the largest number
+        seen.mean += part.mean * share - seen.mean * share  # the difference itself could pass the largest number
     seen.sample = sp.vstack(held, format="csr") if rows.sparse else np.vstack(held)
     return seen
+
+
+def _chosen(block: Block, places: list[tuple[int, int]]) -> list[tuple[int, Array]]:
+    """Return copies of the rows of a block that enter the sample, with their places."""
+    return [(place, _host(block.rows[i : i + 1])) for i, place in places]
+
+
+def _all_places(n: int, size: int, rng: np.random.Generator) -> dict[int, list[tuple[int, int]]]:
+    """Return the places of all blocks that have any, by the first row of the block."""
+    drawn = {start: _places(start, min(size, n - start), rng) for start in range(0, n, size)}
+    return {start: places for start, places in drawn.items() if places}
 
 
 def _places(start: int, m: int, rng: np.random.Generator) -> list[tuple[int, int]]:

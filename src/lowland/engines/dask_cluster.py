@@ -1,0 +1,109 @@
+"""Workers and schedulers of ``distributed``: whether they can run Lowland, and errors that say why not."""
+
+from __future__ import annotations
+
+from asyncio import CancelledError as AsyncCancelled
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import Any
+
+from ..core.errors import ClusterError
+
+_checked: dict[str, frozenset[str]] = {}  # workers that were asked for their version, by scheduler
+
+
+@contextmanager
+def cluster_errors(client: Any) -> Iterator[None]:
+    """Raise faults of the cluster as `ClusterError`; errors of the work itself are raised unchanged."""
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise ClusterError(
+            f"the same task stopped several workers ({_first_line(error)}): they may have had too little memory; use "
+            "smaller chunks, X.rechunk(…), or workers with more memory"
+        ) from error
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "lowland":
+            raise
+        raise ClusterError(
+            "a worker has no Lowland: install it on all workers, in the version of the client"
+        ) from error
+    except (CommClosedError, CancelledError, AsyncCancelled) as error:
+        raise _lost(client, error) from error
+    except (OSError, TimeoutError, RuntimeError) as error:
+        if client.status == "running" or isinstance(error, ClusterError):
+            raise
+        raise _lost(client, error) from error
+
+
+def _lost(client: Any, error: BaseException) -> ClusterError:
+    address = getattr(getattr(client, "scheduler", None), "address", None) or "of the client"
+    return ClusterError(
+        f"the Dask scheduler {address} cannot be reached, or cancelled the work ({_first_line(error)}): check that it "
+        "runs, create a new Client and fit again; no model was fitted"
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:200]
+
+
+def require_workers(client: Any, version: str) -> int:
+    """Return the number of threads of the workers; raise if one of them has no Lowland or another version."""
+    import dask
+
+    wait = dask.config.get("distributed.comm.timeouts.connect")
+    threads: dict[str, int] = client.nthreads()
+    if not threads:
+        try:
+            client.wait_for_workers(1, timeout=wait)
+        except TimeoutError:
+            raise ClusterError(
+                f"the Dask cluster had no worker for {wait}: start workers, or scale the cluster up"
+            ) from None
+        threads = client.nthreads()
+    address = str(client.scheduler.address)
+    workers = frozenset(threads)
+    if not workers <= _checked.get(address, frozenset()):
+        _check_versions(client.run(_asking(), on_error="return"), version)
+        _checked[address] = workers
+    return max(1, sum(threads.values()))
+
+
+def _asking() -> Callable[[], str | None]:
+    """Return a function that a worker without Lowland can run: it is sent whole, not by its name."""
+
+    def ask() -> str | None:
+        import importlib.util
+        from importlib.metadata import PackageNotFoundError, version
+
+        if importlib.util.find_spec("lowland") is None:
+            return None
+        try:
+            return version("lowland")
+        except PackageNotFoundError:
+            return "unknown"
+
+    return ask
+
+
+def _check_versions(found: dict[str, Any], version: str) -> None:
+    """Raise for workers without Lowland, or with another version."""
+    without = sorted(worker for worker, answer in found.items() if answer is None)
+    if without:
+        raise ClusterError(f"{_list(without)} no Lowland: install lowland {version} there, the version of the client")
+    other = {worker: answer for worker, answer in found.items() if isinstance(answer, str) and answer != version}
+    if other:
+        raise ClusterError(
+            f"{_list(sorted(other))} Lowland {', '.join(sorted(set(other.values())))}, and the client has {version}: "
+            "install the same version on all of them"
+        )
+
+
+def _list(workers: list[str]) -> str:
+    some = ", ".join(workers[:3]) + (f" and {len(workers) - 3} more" if len(workers) > 3 else "")
+    return f"the worker {some} has" if len(workers) == 1 else f"the workers {some} have"

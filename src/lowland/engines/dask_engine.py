@@ -1,0 +1,401 @@
+"""The engine of Dask: work goes to the workers of the current client, or runs on Dask's own scheduler.
+
+A pass over the rows submits the tasks of a few chunks at a time and takes their results in row order, so that neither
+the graph nor the results of the whole table are ever in flight. The work is sent once for each pass, as bytes: the
+scheduler needs no Lowland. Tasks of chunks that share an input (a chunk that was cut, a mean of all rows) keep it
+alive until the next one is submitted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import cloudpickle
+import numpy as np
+
+from ..core import settings, thread_pool
+from ..core.errors import ClusterError, DataError, MissingExtraError
+from .dask_cluster import cluster_errors, require_workers
+from .engine import Array, Engine, Piece, Result, State, Table
+
+try:
+    import dask
+    import dask.array as da
+    from dask._task_spec import DataNode, Task, TaskRef
+    from dask.base import get_scheduler
+    from dask.core import get_dependencies
+    from dask.highlevelgraph import HighLevelGraph
+except ImportError as error:  # a collection of Dask without one of the packages that its parts need
+    raise MissingExtraError(
+        f"rows of Dask need the extra of this name: pip install 'lowland[dask]' ({error})"
+    ) from error
+
+_AHEAD = 4  # chunks in flight for each thread of the workers
+_AHEAD_LARGE = 1  # the same where results are as large as the rows
+_MAX_BLOCKS = 16  # of a chunk: as many as a segment of sums has
+_BLOCK_ENTRIES = 1 << 22  # of a chunk of joined columns, where the chunks that were given are smaller
+_GATHERED = 64  # small results that are fetched at once
+
+
+class ChunkName(NamedTuple):
+    """The rows of a piece: a key of a graph."""
+
+    graph: Graph
+    key: Any
+
+
+class Graph:
+    """The tasks of a collection, and which of them a chunk needs."""
+
+    def __init__(self, array: Any) -> None:
+        (lean,) = dask.optimize(array)
+        self.tasks = dict(lean.__dask_graph__())
+        self.name = lean.name
+
+    def needed(self, key: Any) -> dict[Any, Any]:
+        """Return the tasks that lead to a key."""
+        found: dict[Any, Any] = {}
+        open_keys = [key]
+        while open_keys:
+            name = open_keys.pop()
+            if name not in found:
+                found[name] = self.tasks[name]
+                open_keys += get_dependencies(self.tasks, name)
+        return found
+
+    def shared(self, one: dict[Any, Any], other: dict[Any, Any]) -> list[Any]:
+        """Return the keys of results of ``one`` that ``other`` takes as they are."""
+        common = one.keys() & other.keys()
+        taken: set[Any] = set()
+        for key in other.keys() - common:
+            taken |= common & get_dependencies(self.tasks, key)
+        return [key for key in taken if not isinstance(self.tasks[key], DataNode)]
+
+
+# -- what runs on a worker -----------------------------------------------------------------------------------------
+
+
+class _Map:
+    """Work on one piece."""
+
+    def __init__(self, work: Callable[[Piece], Any]) -> None:
+        self._work = work
+
+    def __call__(self, state: None, rows: Any, *more: Any) -> Any:
+        with thread_pool.serial():  # Dask has a thread of its own for each task
+            start, *others = more
+            return self._work(Piece(start, rows, *others))
+
+
+class _Fold:
+    """One step of a fold."""
+
+    def __init__(self, step: Callable[[Any, Piece], Any], first: Any) -> None:
+        self._step, self._first = step, first
+
+    def __call__(self, state: Any, rows: Any, *more: Any) -> Any:
+        with thread_pool.serial():
+            start, *others = more
+            return self._step(self._first if state is None else state, Piece(start, rows, *others))
+
+
+class _Packed:
+    """Work on its way to a worker; a worker with another version of Lowland refuses it."""
+
+    def __init__(self, work: Any) -> None:
+        self._work = work
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpacked, (_version(), cloudpickle.dumps(self._work))
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("lowland")
+    except PackageNotFoundError:  # a source tree that is not installed
+        return "unknown"
+
+
+def _unpacked(version: str, work: bytes) -> Any:
+    if version != _version():
+        raise ClusterError(
+            f"a worker has Lowland {_version()} and the client {version}: install the same version on all of them"
+        )
+    return cloudpickle.loads(work)
+
+
+def packed(work: Any) -> bytes:
+    """Return work as bytes that `cloudpickle.loads` turns back into it."""
+    sent: bytes = cloudpickle.dumps(_Packed(work))
+    return sent
+
+
+# -- the engine ----------------------------------------------------------------------------------------------------
+
+
+class DaskEngine(Engine):
+    """Runs work on the current client of ``distributed``, else on the scheduler that Dask is set to."""
+
+    def map(
+        self,
+        work: Callable[[Any], Result],
+        pieces: Iterable[Any],
+        *,
+        stage: str | None = None,
+        total: int | None = None,
+        large: bool = False,
+    ) -> Iterator[Result]:
+        """Apply ``work`` to each piece where its rows are; yield the results in order."""
+        results = self._run(_Map(work), ((piece,) for piece in pieces), large)
+        for done, result in enumerate(results, start=1):
+            if stage is not None:
+                settings.report_progress(stage, done, total)
+            yield result
+
+    def fold(
+        self, step: Callable[[State, Any], State], start: State, groups: Iterable[Sequence[Any]]
+    ) -> Iterator[State]:
+        """Fold each group by a chain of tasks; yield the states in order."""
+        return self._run(_Fold(step, start), groups, False)
+
+    def map_rows(
+        self,
+        work: Callable[[Any], Array],
+        rows: Any,
+        *,
+        n_rows: int | None,
+        width: int,
+        dtype: Any,
+        total: int | None = None,
+    ) -> Array:
+        """Return a lazy array of the results, with the chunks of the rows."""
+        array = rows.row_chunks()
+        token = uuid.uuid4().hex
+        name, sent = f"lowland-transform-{token}", f"lowland-work-{token}"
+        lengths = array.chunks[0]
+        starts = np.cumsum([0, *lengths[:-1]]) if rows.n_rows is not None else np.zeros(len(lengths))
+        layer: dict[Any, Any] = {sent: Task(sent, cloudpickle.loads, packed(_Map(work)))}
+        for i, start in enumerate(starts):
+            chunk = TaskRef((array.name, i, 0))
+            layer[name, i, 0] = Task((name, i, 0), operator.call, TaskRef(sent), None, chunk, int(start))
+        graph = HighLevelGraph.from_collections(name, layer, dependencies=[array])
+        return da.Array(graph, name, (lengths, (width,)), dtype=np.dtype(dtype))
+
+    def _run(self, work: Any, groups: Iterable[Sequence[Piece]], large: bool) -> Iterator[Any]:
+        get = get_scheduler()
+        client = getattr(get, "__self__", None)
+        if client is None:
+            return _on_scheduler(get or dask.threaded.get, work, groups, large)
+        return _on_cluster(client, work, groups, large)
+
+
+def _tasks(group: Sequence[Piece], work: Any) -> tuple[Any, dict[Any, Any]]:
+    """Return the key of the result of a group, and the tasks of its chain, without those of the rows."""
+    token, state, tasks = uuid.uuid4().hex, None, dict[Any, Any]()
+    for number, piece in enumerate(group):
+        key = f"lowland-block-{token}-{number}"
+        start, rows, *others = piece
+        tasks[key] = Task(key, operator.call, work, state, TaskRef(rows.key), start, *others)
+        state = TaskRef(key)
+    return key, tasks
+
+
+def _needed(group: Sequence[Piece]) -> dict[Any, Any]:
+    """Return the tasks that lead to the rows of a group."""
+    found: dict[Any, Any] = {}
+    for piece in group:
+        found |= piece.rows.graph.needed(piece.rows.key)
+    return found
+
+
+def _on_scheduler(get: Any, work: Any, groups: Iterable[Sequence[Piece]], large: bool) -> Iterator[Any]:
+    """Run on a scheduler that returns when all tasks are done: a few groups at a time."""
+    threads = dask.config.get("num_workers", None) or settings.threads()
+    sent, source = f"lowland-work-{uuid.uuid4().hex}", iter(groups)
+    while batch := list(itertools.islice(source, (_AHEAD_LARGE if large else _AHEAD) * threads)):
+        tasks: dict[Any, Any] = {sent: DataNode(sent, work)}
+        keys = []
+        for group in batch:
+            key, chain = _tasks(group, TaskRef(sent))
+            tasks |= _needed(group) | chain
+            keys.append(key)
+        yield from get(tasks, keys)
+
+
+def _on_cluster(client: Any, work: Any, groups: Iterable[Sequence[Piece]], large: bool) -> Iterator[Any]:
+    """Run on the workers of a client; results are taken in order, and the tasks that follow are already submitted."""
+    with cluster_errors(client):
+        ahead = (_AHEAD_LARGE if large else _AHEAD) * require_workers(client, _version())
+        sent = client.submit(cloudpickle.loads, packed(work), key=f"lowland-work-{uuid.uuid4().hex}")
+    waiting: deque[Any] = deque()
+    bridge: list[Any] = []
+    try:
+        for group, tasks, shared in _with_shared(groups):
+            key, chain = _tasks(group, sent)
+            with cluster_errors(client), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+                result, *bridge = client.get(tasks | chain, [key, *shared], sync=False)
+            waiting.append(result)
+            if len(waiting) >= ahead:
+                yield from _ready(client, waiting, 1 if large else _GATHERED)
+        while waiting:
+            yield from _ready(client, waiting, 1 if large else _GATHERED)
+    finally:
+        for future in (*waiting, *bridge, sent):
+            future.release()
+
+
+def _with_shared(groups: Iterable[Sequence[Piece]]) -> Iterator[tuple[Sequence[Piece], dict[Any, Any], list[Any]]]:
+    """Yield each group, the tasks of its rows, and the keys that the next group takes as well."""
+    before: tuple[Sequence[Piece], dict[Any, Any]] | None = None
+    for group in groups:
+        tasks = _needed(group)
+        if before is not None:
+            yield *before, group[0].rows.graph.shared(before[1], tasks)
+        before = group, tasks
+    if before is not None:
+        yield *before, []
+
+
+def _ready(client: Any, waiting: deque[Any], most: int) -> list[Any]:
+    """Return the first result, and those after it that are done already."""
+    count = 1
+    while count < min(most, len(waiting)) and waiting[count].status == "finished":
+        count += 1
+    with cluster_errors(client):
+        found: list[Any] = client.gather([waiting[i] for i in range(count)])
+    for _ in range(count):
+        waiting.popleft()
+    return found
+
+
+ENGINE = DaskEngine()
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+
+class DaskTable(Table):
+    """A 2-D array of Dask."""
+
+    def __init__(self, array: Any, names: Sequence[str] | None = None) -> None:
+        self.engine, self.names = ENGINE, names
+        self._array = array
+        self.n_features, self.dtype = int(array.shape[1]), array.dtype
+        known = not any(math.isnan(n) for n in array.chunks[0])
+        self.n_rows = int(array.shape[0]) if known else None
+        self._cuts: dict[int, tuple[Graph, tuple[int, ...]]] = {}
+
+    def count(self) -> int:
+        """Return the number of rows; unknown lengths of chunks are computed by the workers."""
+        if self.n_rows is None:
+            array = self._array
+            graph = Graph(array)
+            keys = [(graph.name, i, *(0 for _ in array.chunks[1:])) for i in range(array.numblocks[0])]
+            pieces = [Piece(0, ChunkName(graph, key)) for key in keys]
+            lengths = tuple(self.engine.map(_length, pieces, stage="rows", total=len(pieces)))
+            self._array = da.Array(
+                array.dask, array.name, (lengths, *array.chunks[1:]), dtype=array.dtype, meta=array._meta
+            )
+            self.n_rows = sum(lengths)
+        return self.n_rows
+
+    def _largest(self) -> int:
+        """Return the entries of the largest chunk."""
+        return int(np.prod([max(lengths) for lengths in self._array.chunks]))
+
+    def step(self, size: int) -> int:
+        """Return the rows of a piece: as many blocks as a chunk of the collection has, or one."""
+        self.count()
+        blocks = max(1, min(_MAX_BLOCKS, self._largest() // (size * max(1, self.n_features))))
+        return size * (1 << (blocks.bit_length() - 1))
+
+    def pieces(self, size: int, weights: Array | None = None, beside: Array | None = None) -> Iterator[Piece]:
+        """Yield pieces of whole blocks."""
+        if size not in self._cuts:
+            n, step = self.count(), self.step(size)
+            lengths = (step,) * (n // step) + ((n % step,) if n % step else ())
+            cut = self._array.rechunk((lengths, (self.n_features,)), method="tasks")
+            self._cuts = {size: (Graph(cut), lengths)}  # one: a method uses few sizes, one after the other
+        graph, lengths = self._cuts[size]
+        start = 0
+        for i, length in enumerate(lengths):
+            parts = (None if a is None else a[start : start + length] for a in (weights, beside))
+            yield Piece(start, ChunkName(graph, (graph.name, i, 0)), *parts)
+            start += length
+
+    def row_chunks(self) -> Any:
+        """Return the array with whole rows in each chunk, none much larger than the chunks that were given."""
+        array = self._array
+        if array.numblocks[1] == 1:
+            return array
+        if self.n_rows is None:
+            return array.rechunk({1: -1}, method="tasks")
+        rows = max(1, max(self._largest(), _BLOCK_ENTRIES) // self.n_features)
+        return array.rechunk({1: -1} if rows >= max(array.chunks[0]) else {0: rows, 1: -1}, method="tasks")
+
+
+def _length(piece: Piece) -> int:
+    return len(piece.rows)
+
+
+def open_table(X: Any, numbers: Callable[[Any], Array]) -> DaskTable:
+    """Return the table of a Dask array or data frame; ``numbers`` converts a partition to a 2-D array."""
+    if isinstance(X, da.Array):
+        return DaskTable(_checked(X))
+    if hasattr(X, "npartitions") and hasattr(X, "columns") and hasattr(X, "_meta"):
+        return _of_frame(X, numbers)
+    raise DataError(
+        f"{type(X).__module__}.{type(X).__name__} is not a table: pass a dask array of two dimensions or a dask data "
+        "frame"
+    )
+
+
+def _checked(X: Any) -> Any:
+    if X.ndim != 2:
+        raise DataError(
+            f"Expected a 2-D table of rows and columns, got a {X.ndim}-D dask array of shape {X.shape}. "
+            "Reshape your data, or use X[:, None] if it has a single feature."
+        )
+    if X.dtype.kind not in "fiub":
+        raise DataError(f"a dask array must contain real numbers; its dtype is {X.dtype}")
+    if not isinstance(X._meta, np.ndarray):
+        kind = type(X._meta).__name__
+        raise DataError(
+            f"the chunks of the dask array are {kind}: convert them to NumPy arrays, such as by "
+            "X.map_blocks(lambda part: part.toarray()) for sparse ones"
+        )
+    if math.isnan(X.shape[1]):
+        raise DataError("the number of columns of the dask array is unknown: call X.compute_chunk_sizes() first")
+    return X
+
+
+def _of_frame(X: Any, numbers: Callable[[Any], Array]) -> DaskTable:
+    """Return the table of a data frame, its partitions converted to arrays by the workers."""
+    from pandas.api.types import is_numeric_dtype
+
+    names = tuple(X.columns)
+    for j, kind in enumerate(X._meta.dtypes):
+        if not is_numeric_dtype(kind):
+            raise DataError(
+                f"column {j} ({str(names[j])!r}) of the dask data frame is {kind}, not numeric: leave it out or "
+                "encode it",
+                column=j,
+            )
+    lean = X.optimize()
+    name = f"lowland-numbers-{uuid.uuid4().hex}"
+    sent = f"lowland-work-{name}"
+    layer: dict[Any, Any] = {sent: Task(sent, cloudpickle.loads, packed(numbers))}
+    for i, key in enumerate(lean.__dask_keys__()):
+        layer[name, i, 0] = Task((name, i, 0), operator.call, TaskRef(sent), TaskRef(key))
+    graph = HighLevelGraph.from_collections(name, layer, dependencies=[lean])
+    lengths = (float("nan"),) * lean.npartitions
+    array = da.Array(graph, name, (lengths, (len(names),)), dtype=numbers(X._meta).dtype)
+    return DaskTable(array, names if all(isinstance(n, str) for n in names) else None)

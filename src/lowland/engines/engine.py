@@ -1,0 +1,92 @@
+"""`Engine` and `Table`: what each place where work can run provides."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+Array = Any
+Result = TypeVar("Result")
+State = TypeVar("State")
+
+
+class Piece(NamedTuple):
+    """Consecutive rows: the number of the first one, the rows, and their weights and rows of another array, if any.
+
+    Outside the place of the work, ``rows`` is the engine's own name for them.
+    """
+
+    start: int
+    rows: Any
+    weights: Array | None = None
+    beside: Array | None = None
+
+
+class Engine(ABC):
+    """Runs work on pieces of rows."""
+
+    @abstractmethod
+    def map(
+        self,
+        work: Callable[[Any], Result],
+        pieces: Iterable[Any],
+        *,
+        stage: str | None = None,
+        total: int | None = None,
+        large: bool = False,
+    ) -> Iterator[Result]:
+        """Apply ``work`` to each piece and yield the results in the order of the pieces.
+
+        With a ``stage``, progress is reported after each result. ``large``: results are as large as the rows, so few of
+        them may wait.
+        """
+
+    @abstractmethod
+    def fold(
+        self, step: Callable[[State, Any], State], start: State, groups: Iterable[Sequence[Any]]
+    ) -> Iterator[State]:
+        """For each group, apply ``step`` to its pieces in order, from ``start``; yield the last states in order.
+
+        ``step`` returns a new state and leaves the one it receives unchanged.
+        """
+
+    @abstractmethod
+    def map_rows(
+        self,
+        work: Callable[[Any], Array],
+        rows: Any,
+        *,
+        n_rows: int | None,
+        width: int,
+        dtype: Any,
+        total: int | None = None,
+    ) -> Array:
+        """Apply row-wise work and return the results as one table, which stays where the rows are.
+
+        ``rows`` are the pieces, or for an engine with tables of its own, the `Table`.
+        """
+
+
+class Table(ABC):
+    """A table whose rows are held, or will be computed, by an engine."""
+
+    engine: Engine
+    n_rows: int | None  # None until it is counted
+    n_features: int
+    dtype: np.dtype[Any]
+    names: Sequence[str] | None = None
+
+    @abstractmethod
+    def count(self) -> int:
+        """Return the number of rows; if it is unknown, the engine counts them."""
+
+    @abstractmethod
+    def step(self, size: int) -> int:
+        """Return the rows of a piece: a multiple of ``size``, by a power of two of at most 16."""
+
+    @abstractmethod
+    def pieces(self, size: int, weights: Array | None = None, beside: Array | None = None) -> Iterator[Piece]:
+        """Yield pieces of ``step(size)`` rows, the last may be shorter, with their parts of two arrays."""

@@ -1,0 +1,223 @@
+"""`EngineRows`: rows that an engine holds elsewhere, such as a Dask array on the workers of a cluster."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from ..core import arrays
+from ..core.cost import DataShape
+from ..core.settings import report_progress
+from ..engines import Piece, Table
+from . import conversion
+from .block import Block, block_rows
+from .row_source import ArrayRows, Result, RowSource
+
+Array = Any
+Sums = TypeVar("Sums")
+Change = Callable[[Array], Array]
+
+_WIDE_ROWS = 16  # rows of a segment of wide sums, for each column: D × D sums are then a 16th of the rows
+
+
+class Cutter:
+    """Cuts a piece into blocks, in the place where its rows are."""
+
+    def __init__(self, dtype: np.dtype[Any], names: Sequence[str] | None, change: Change | None) -> None:
+        self._dtype, self._names, self._change = dtype, names, change
+
+    def rows(self, piece: Piece) -> ArrayRows:
+        """Return the rows of a piece as a source of blocks, numbered as in the table."""
+        array = np.ascontiguousarray(piece.rows)  # sums must not depend on the layout
+        return ChunkRows(array if self._change is None else self._change(array), piece, self._dtype, self._names)
+
+
+class ChunkRows(ArrayRows):
+    """The rows of one piece."""
+
+    def __init__(self, array: Array, piece: Piece, dtype: np.dtype[Any], names: Sequence[str] | None) -> None:
+        super().__init__(array)
+        self._start, self.dtype, self.names = piece.start, dtype, names
+        self.weights, self._beside = piece.weights, piece.beside
+
+    def _blocks(self, size: int, first: int) -> Iterator[Block]:
+        for block in super()._blocks(size, first):
+            own = slice(block.start, block.start + len(block.rows))
+            beside = None if self._beside is None else self._beside[own]
+            yield block._replace(start=block.start + self._start, beside=beside)
+
+
+class _OverBlocks:
+    """Work on each block of a piece."""
+
+    def __init__(self, work: Callable[[Block], Any], size: int, cutter: Cutter) -> None:
+        self._work, self._size, self._cutter = work, size, cutter
+
+    def __call__(self, piece: Piece) -> list[Any]:
+        return [self._work(block) for block in self._cutter.rows(piece).blocks(self._size)]
+
+
+class _Joined(_OverBlocks):
+    """Row-wise work on each block of a piece, joined."""
+
+    def __call__(self, piece: Piece) -> Any:
+        parts = super().__call__(piece)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else self._nothing(piece)
+
+    def _nothing(self, piece: Piece) -> Array:
+        """Return the result of a piece without rows: that of one row, cut off."""
+        one = np.zeros((1, piece.rows.shape[1]), dtype=piece.rows.dtype)
+        return _OverBlocks.__call__(self, piece._replace(rows=one))[0][:0]
+
+
+class _Update:
+    """Adds a piece to sums; the sums that it receives are left unchanged."""
+
+    def __init__(self, cutter: Cutter, stage: str) -> None:
+        self._cutter, self._stage = cutter, stage
+
+    def __call__(self, sums: Any, piece: Piece) -> Any:
+        return copy.copy(sums).update(self._cutter.rows(piece), stage=self._stage)
+
+
+class EngineRows(RowSource):
+    """Rows of a table that an engine holds. Pickled, it has no rows: what is left can check blocks."""
+
+    elsewhere = True
+
+    def __init__(self, table: Table) -> None:
+        self._table: Any = table
+        self.n_rows, self.n_features, self.names = table.n_rows, table.n_features, table.names
+        self.dtype = conversion.working(table.dtype)
+        self._change: Change | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_table": None, "_change": None, "weights": None}
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        return twin
+
+    @property
+    def shape(self) -> DataShape:
+        """Shape and type of the rows, for plans."""
+        return DataShape(self.n_rows, self.n_features, self.dtype, blocks=True)
+
+    @property
+    def whole_numbers(self) -> bool:
+        """Whether the rows are integers or booleans."""
+        return bool(self._table.dtype.kind != "f")
+
+    def count(self) -> int:
+        """Return the number of rows; if it is unknown, the engine counts them."""
+        if self.n_rows is None:
+            self.n_rows = self._table.count()
+        return int(self.n_rows)
+
+    def changed(self, change: Change) -> EngineRows:
+        """Return these rows with a row-wise change of each piece, made where the rows are."""
+        twin, before = copy.copy(self), self._change
+        twin._change = change if before is None else lambda array: change(before(array))
+        return twin
+
+    def _cutter(self) -> Cutter:
+        return Cutter(self.dtype, self.names, self._change)
+
+    def first_block(self) -> Array:
+        """Return the rows of the first block."""
+        size = block_rows(self.n_features)
+        first = next(self._table.pieces(size))
+        (found,) = self._table.engine.map(_OverBlocks(_rows, size, self._cutter()), [first], large=True)
+        return found[0]
+
+    def _blocks(self, size: int, first: int) -> Iterator[Block]:
+        """Yield blocks in this process: each piece is fetched, a few ahead."""
+        unit = block_rows(self.n_features)
+        pieces, work = self._table.pieces(unit, self.weights), _OverBlocks(_itself, unit, self._cutter())
+        waiting: list[Block] = []
+        held, full = 0, first
+        for found in self._table.engine.map(work, pieces, large=True):
+            for block in found:
+                while len(block.rows):
+                    part = _part(block, 0, full - held)
+                    waiting.append(part)
+                    held, block = held + len(part.rows), _part(block, full - held, len(block.rows))
+                    if held == full:
+                        yield _joined(waiting)
+                        waiting, held, full = [], 0, size
+        if waiting:
+            yield _joined(waiting)
+
+    def map(
+        self,
+        work: Callable[[Block], Result],
+        size: int | None = None,
+        *,
+        stage: str | None = None,
+        beside: Array | None = None,
+    ) -> Iterator[Result]:
+        """Apply ``work`` to every block where its rows are and yield the results in row order."""
+        size, done = size or block_rows(self.n_features), 0
+        total = -(-self.count() // size)
+        over = _OverBlocks(work, size, self._cutter())
+        for results in self._table.engine.map(over, self._table.pieces(size, self.weights, beside)):
+            for result in results:
+                done += 1
+                if stage is not None:
+                    report_progress(stage, done, total)
+                yield result
+
+    def map_blocks(self, work: Callable[[Array], Array], width: int, dtype: Any = None) -> Array:
+        """Apply row-wise work to every block; the results stay where the rows are, and may be lazy."""
+        kind = self.dtype if dtype is None else np.dtype(dtype)
+
+        def step(block: Block) -> Array:
+            self.check(block)
+            return arrays.cast(work(block.rows), kind)
+
+        over = _Joined(step, block_rows(self.n_features), self._cutter())
+        return self._table.engine.map_rows(over, self._table, n_rows=self.n_rows, width=width, dtype=kind)
+
+    def folded(self, empty: Sums, size: int, blocks: int | None, stage: str) -> Iterator[Sums]:
+        """Yield sums of segments in row order, each made where its rows are.
+
+        A segment has ``blocks`` blocks of ``size`` rows; None for wide sums, whose segments have more.
+        """
+        n, step = self.count(), self._table.step(size)
+        rows = size * blocks if blocks is not None else max(16 * size, _WIDE_ROWS * self.n_features)
+        groups = _grouped(self._table.pieces(size, self.weights), max(1, rows // step))
+        done, total = 0, -(-n // size)
+        for sums in self._table.engine.fold(_Update(self._cutter(), stage), empty, groups):
+            done = min(total, done + max(1, rows // step) * (step // size))
+            report_progress(stage, done, total)
+            yield sums
+
+
+def _grouped(pieces: Iterator[Piece], count: int) -> Iterator[list[Piece]]:
+    while group := list(islice(pieces, count)):
+        yield group
+
+
+def _itself(block: Block) -> Block:
+    return block
+
+
+def _rows(block: Block) -> Array:
+    return block.rows
+
+
+def _part(block: Block, first: int, last: int) -> Block:
+    weights = None if block.weights is None else block.weights[first:last]
+    return block._replace(start=block.start + first, rows=block.rows[first:last], weights=weights)
+
+
+def _joined(blocks: list[Block]) -> Block:
+    if len(blocks) == 1:
+        return blocks[0]
+    weights = None if blocks[0].weights is None else np.concatenate([b.weights for b in blocks])
+    return blocks[0]._replace(rows=np.concatenate([b.rows for b in blocks]), weights=weights)

@@ -1,0 +1,130 @@
+"""Faults of a cluster: each is a `ClusterError` that says what to do, and no model is fitted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dask_tables import chunked
+
+import lowland
+from lowland.core.errors import ClusterError
+from lowland.engines.dask_cluster import _check_versions
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+
+SOURCE = str(Path(lowland.__file__).parents[1])
+WITHOUT_LOWLAND = """
+import sys
+sys.path[:] = [p for p in sys.path if p not in {here!r}] + {packages!r}
+"""
+START = "from distributed.cli.dask_{what} import main; main({args!r})"
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a scheduler or a worker in a process of its own; all are killed at the end."""
+    running = []
+
+    def process(what, *args, code="", path=SOURCE):
+        text = code + START.format(what=what, args=[*args])
+        env = {**os.environ, "PYTHONPATH": path}
+        flags = ["-S"] if code else []  # no .pth file then leads to Lowland
+        with (tmp_path / f"{what}-{len(running)}.log").open("w") as log:
+            running.append(subprocess.Popen([sys.executable, *flags, "-c", text], env=env, stdout=log, stderr=log))
+        return running[-1]
+
+    yield process
+    for one in running:
+        one.kill()
+        one.wait()
+
+
+@pytest.fixture
+def scheduler(start, tmp_path):
+    """A scheduler in a process of its own: the process and the address."""
+    file = tmp_path / "scheduler.json"
+    process = start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file), "--host", "127.0.0.1")
+    deadline = time.monotonic() + 30
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    import json
+
+    return process, json.loads(file.read_text())["address"]
+
+
+def worker(start, address, **options):
+    return start("worker", address, "--no-nanny", "--nthreads", "1", "--no-dashboard", **options)
+
+
+def test_workers_without_lowland_or_with_another_version_are_named():
+    _check_versions({"tcp://a": "1.0", "tcp://b": "1.0"}, "1.0")
+    with pytest.raises(ClusterError, match=r"the worker tcp://b has no Lowland: install lowland 1\.0"):
+        _check_versions({"tcp://a": "1.0", "tcp://b": None}, "1.0")
+    with pytest.raises(ClusterError, match=r"tcp://a, tcp://b have Lowland 0\.9, and the client has 1\.0"):
+        _check_versions({"tcp://a": "0.9", "tcp://b": "0.9"}, "1.0")
+
+
+def refused(address, table, words):
+    model = lowland.PCA(2)
+    with (
+        distributed.Client(address) as client,
+        pytest.raises(ClusterError, match=words),
+    ):
+        client.wait_for_workers(1, timeout=30)
+        model.fit(chunked(table))
+    assert not hasattr(model, "components_")
+
+
+def test_a_worker_without_lowland(start, scheduler, table):
+    packages = [str(Path(np.__file__).parents[1])]
+    worker(start, scheduler[1], code=WITHOUT_LOWLAND.format(here=[SOURCE], packages=packages), path="")
+    refused(scheduler[1], table, "has no Lowland: install")
+
+
+def test_a_worker_with_another_version(start, scheduler, table, tmp_path):
+    info = tmp_path / "lowland-99.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lowland\nVersion: 99.0\n")
+    worker(start, scheduler[1], path=os.pathsep.join([str(tmp_path), SOURCE]))
+    refused(scheduler[1], table, r"has Lowland 99\.0, and the client has")
+
+
+def test_a_cluster_without_workers(scheduler, table):
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
+        distributed.Client(scheduler[1]),
+        pytest.raises(ClusterError, match="had no worker for 1s"),
+    ):
+        lowland.PCA(2).fit(chunked(table))
+
+
+def test_a_scheduler_that_is_gone(start, scheduler, table):
+    process, address = scheduler
+    worker(start, address)
+
+    def slowly(block):
+        time.sleep(0.2)
+        return block
+
+    slow = chunked(table, (4_096, 12)).map_blocks(slowly, dtype=table.dtype)
+    model = lowland.PCA(2)
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), distributed.Client(address) as client:
+        client.wait_for_workers(1, timeout=30)
+
+        def kill(stage, done, total):
+            process.send_signal(signal.SIGKILL)
+
+        with lowland.config(progress=kill), pytest.raises(ClusterError, match="cannot be reached, or cancelled"):
+            model.fit(slow)
+        assert not hasattr(model, "components_")
+        with pytest.raises(ClusterError, match="create a new Client"):
+            model.fit(slow)
+    assert not hasattr(model, "components_")
