@@ -33,6 +33,7 @@ _HOME = {
     "RowSource": "rows.row_source",
     "compare": "comparison",
     "config": "core.settings",
+    "fit_sample": "streaming",
     "load": "modelfile",
     "plan": "contract.plan",
     "recipe": "recipes",
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
     from .recipes import recipe
     from .rows import moments
     from .rows.row_source import RowSource
+    from .streaming import fit_sample
 
 
 def __getattr__(name: str) -> Any:
