@@ -39,6 +39,7 @@ _HOME = {
     "recipe": "recipes",
     "register": "contract.registry",
     "save": "modelfile",
+    "transform_file": "streaming",
     "widget": "explorer",
 }
 _ROOMS = {  # public modules, by the name that users know
@@ -123,7 +124,7 @@ if TYPE_CHECKING:
     from .recipes import recipe
     from .rows import moments
     from .rows.row_source import RowSource
-    from .streaming import fit_sample
+    from .streaming import fit_sample, transform_file
 
 
 def __getattr__(name: str) -> Any:

@@ -66,7 +66,7 @@ def fit_sample(
     if _is_small(rows, count):
         model.fit(rows)  # type: ignore[attr-defined]
         return model
-    sample, names = _drawn(model, method, rows, count + tests, 0 if random_state is None else int(random_state))
+    sample, names = drawn(model, rows, count + tests, 0 if random_state is None else int(random_state))
     if sample.n_rows <= count:
         model.fit(_named(sample.rows, names))  # type: ignore[attr-defined]
         return model
@@ -114,10 +114,10 @@ def _is_small(X: Any, count: int) -> bool:
     return n is not None and n <= count
 
 
-def _drawn(model: Any, method: Reducer, X: Any, count: int, seed: int) -> tuple[Sample, Any]:
+def drawn(model: Any, X: Any, count: int, seed: int) -> tuple[Sample, Any]:
     """Return a sample of the table and the names of its columns, where the rows do not hold them."""
-    if model is method and not takes_frames(method):
-        source = method._input.source(method, X)
+    if isinstance(model, Reducer) and not takes_frames(model):
+        source = model._input.source(model, X)
         return draw(source, count, seed), source.names
     return draw_pieces(pieces_of(X), count, seed, getattr(X, "n_rows", None)), None
 
