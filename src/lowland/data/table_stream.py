@@ -79,7 +79,7 @@ class TableStream(ABC):
         if list(frame.columns) != list(self.schema):
             raise DataError(f"{self.name}: a piece has the columns {frame.columns}; the first had {list(self.schema)}")
         try:
-            return frame.cast(self.schema)
+            return frame.cast(pl.Schema(self.schema))
         except pl.exceptions.PolarsError as error:
             changed = [name for name, kind in frame.schema.items() if kind != self.schema[name]]
             raise DataError(
@@ -169,6 +169,8 @@ class _Array(TableStream):
     """One array: float32 if all columns are, else float64."""
 
     dtype: np.dtype[Any] | None = None
+    width: int = 0
+    header_bytes: int = 0
 
     def _write(self, frame: pl.DataFrame) -> None:
         if self.dtype is None:
@@ -183,7 +185,7 @@ class _Array(TableStream):
             self._header(0)
         kind = pl.Float32 if self.dtype == np.float32 else pl.Float64
         values = frame.select(pl.all().cast(kind)).to_numpy(order="c")
-        self.file.write(memoryview(np.ascontiguousarray(values)).cast("B") if values.size else b"")
+        self.file.write(np.ascontiguousarray(values).data)
 
     def _header(self, n_rows: int) -> None:
         assert self.dtype is not None

@@ -74,7 +74,7 @@ class Sample:
         ([2.0, 3.0], [1.0])
         """
         order = np.argsort(self.keys)
-        return tuple(chosen(self.rows, np.sort(part)) for part in (order[:count], order[count:]))  # type: ignore[return-value]
+        return chosen(self.rows, np.sort(order[:count])), chosen(self.rows, np.sort(order[count:]))
 
 
 @dataclass

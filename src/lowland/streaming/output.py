@@ -99,16 +99,17 @@ def transform_file(
     """
     if placement not in PLACEMENTS:
         raise ValueError(f"transform_file: placement must be 'transform' or 'interpolate'; it is {placement!r}")
-    check_streamed(out)
+    path = Path(out)
+    check_streamed(path)
     check_is_fitted(model)
     table = opened(source)
-    found = Written(Path(out), 0, (), placement)
+    found = Written(path, 0, (), placement)
     row_map = None
     if placement == "interpolate":
         row_map = interpolator(split_at_method(model)[1])
         found = _compared(found, model, table, row_map, 0 if random_state is None else int(random_state))
     names = [str(name) for name in model.get_feature_names_out()]
-    with table_stream(out) as file:
+    with table_stream(path) as file:
         for kept, Y in placed(model, table, keep, row_map):
             file.write(embedding_frame(Y, names, keep=kept))
     return replace(found, n_rows=file.n_rows, columns=tuple(file.schema or ()))
@@ -219,8 +220,8 @@ def _compared(found: Written, model: Any, X: Any, row_map: RowMap, seed: int) ->
             "transform_file: placement='interpolate' reads the rows twice, and these blocks can be read only once; "
             "give a function that returns new blocks"
         )
-    rows, names = drawn(model, X, _COMPARED_ROWS, seed)
-    rows = rows.rows if names is None else RowSource.from_array(rows.rows, names=list(names))
+    sample, names = drawn(model, X, _COMPARED_ROWS, seed)
+    rows = sample.rows if names is None else RowSource.from_array(sample.rows, names=list(names))
     own = numbers(model.transform(rows))
     quick = np.concatenate([numbers(Y) for _, Y in placed(model, rows, (), row_map)])
     radius = float(np.sqrt(((own - own.mean(axis=0)) ** 2).sum(axis=1).mean())) or 1.0

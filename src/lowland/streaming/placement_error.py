@@ -62,7 +62,7 @@ def placement(model: Any, sample: Any, tests: Any, both: Any) -> Placement:
     errors = np.linalg.norm(laid[len(known) :] - placed, axis=1) / radius
     moved = np.linalg.norm(laid[: len(known)] - known, axis=1) / radius
     low, high = np.quantile(errors, (0.5, 0.9))
-    return Placement(float(low), float(high), float(np.median(moved)), *kept, neighbors=k)
+    return Placement(float(low), float(high), float(np.median(moved)), kept[0], kept[1], k)
 
 
 def _own_places(model: Any, rows: Any) -> Any:
@@ -84,10 +84,10 @@ def _same_width(*maps: Array) -> tuple[Array, ...]:
 
 def _kept(model: Any, sample: Any, tests: Any, known: Array, placed: Array, k: int) -> tuple[float, float] | None:
     """Return the share of neighbours among the sample that are neighbours on the map: of tests, and of sample rows."""
-    found = _compared(model, sample), _compared(model, tests)
-    if found[0] is None or found[1] is None or k < 1:
+    seen, unseen = _compared(model, sample), _compared(model, tests)
+    if seen is None or unseen is None or k < 1:
         return None
-    (rows, rule), (new, _) = found
+    (rows, rule), (new, _) = seen, unseen
     in_data, on_map = searcher(rule, rows), searcher("euclidean", known)
     kept = _overlap(in_data.query(new, k)[0], on_map.query(placed, k)[0])
     some = np.linspace(0, len(known) - 1, min(len(known), len(placed))).astype(np.int64)
