@@ -32,8 +32,11 @@ LOOSE = {"__init__", "__main__"}  # all that lies outside a room
 # Tables of module paths, which name what stands above them so that nothing need be imported before it is used.
 TABLES = {"lowland.core.show": "drawers of results"}
 ENTRY_POINTS = "lowland.methods"  # a group of entry points, not the module
-# A loop that a lazy import closes: blocks with text become mixed rows, which are row sources.
-LOOPS = {("lowland.rows.row_source", "lowland.rows.mixed_rows")}
+# Loops that a lazy import closes: blocks with text become mixed rows, and scans rows of a file, which are row sources.
+LOOPS = {
+    ("lowland.rows.row_source", "lowland.rows.mixed_rows"),
+    ("lowland.rows.row_source", "lowland.rows.scan_rows"),
+}
 
 
 @cache

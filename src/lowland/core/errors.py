@@ -30,7 +30,8 @@ class DataError(LowlandError, ValueError):
 class CellError(DataError):
     """One cell cannot be used: it is missing, infinite, not a number, or a category absent from the training rows.
 
-    ``what`` describes the content of the cell, ``advice`` the remedy; ``name`` is the column name, if any.
+    ``what`` describes the content of the cell, ``advice`` the remedy; ``name`` is the column name, if any; ``where`` is
+    the place of the row in a file, if it is known.
 
     >>> print(CellError("NaN", FILL, row=2, column=0))
     Input X contains NaN at row 2, column 0: fill it or leave the row out
@@ -45,14 +46,17 @@ class CellError(DataError):
         column: int,
         name: object = None,
         subject: str = "Input X",
+        where: str | None = None,
     ) -> None:
         place = f"row {row}, column {column}" + ("" if name is None else f" ({str(name)!r})")
+        place += "" if where is None else f", in {where}"
         super().__init__(Message(f"{subject} contains {what} at {place}: ", advice), row=row, column=column)
-        self.what, self.advice, self.name, self.subject = what, advice, name, subject
+        self.what, self.advice, self.name, self.subject, self.where = what, advice, name, subject, where
 
     def changed(self, **changes: Any) -> CellError:
         """Return a copy of the error with another row, subject or advice."""
-        own = {key: getattr(self, key) for key in ("what", "advice", "row", "column", "name", "subject")} | changes
+        kept = ("what", "advice", "row", "column", "name", "subject", "where")
+        own = {key: getattr(self, key) for key in kept} | changes
         return CellError(own.pop("what"), own.pop("advice"), **own)
 
     def __reduce__(self) -> tuple[Any, ...]:

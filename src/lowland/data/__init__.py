@@ -22,6 +22,7 @@ __all__ = [
     "Selection",
     "SparseTable",
     "Table",
+    "TableScan",
     "check_output",
     "circle",
     "cities",
@@ -42,6 +43,7 @@ __all__ = [
     "read_matrix",
     "read_table",
     "s_curve",
+    "scan",
     "spheres",
     "swiss_hole",
     "swiss_roll",
@@ -59,6 +61,8 @@ if TYPE_CHECKING:
     from .places import cities
     from .reading import read, read_any, read_matrix, read_table
     from .samples import digits, low_rank, noisy_circle, s_curve, spheres, swiss_roll
+    from .scans.opening import scan
+    from .scans.table_scan import TableScan
     from .shapes import circle, fishbowl, flat_grid, punctured_sphere, swiss_hole
     from .table import Selection, Table
     from .writing import check_output, embedding_frame, write_table
@@ -75,6 +79,8 @@ __getattr__, __dir__ = lazy_names(
         ".kinds": "ColumnKind",
         ".options": "ReadOptions",
         ".reading": "read read_any read_matrix read_table",
+        ".scans.opening": "scan",
+        ".scans.table_scan": "TableScan",
         ".samples": "digits low_rank noisy_circle s_curve spheres swiss_roll",
         ".shapes": "circle fishbowl flat_grid punctured_sphere swiss_hole",
         ".table": "Selection Table",

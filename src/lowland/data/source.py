@@ -23,13 +23,15 @@ _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 class Source:
     """Where bytes come from: a file, or bytes in memory.
 
-    ``name`` is used in messages; ``packing`` is None, ``"gzip"`` or ``"zstd"``.
+    ``name`` is used in messages; ``packing`` is None, ``"gzip"`` or ``"zstd"``. ``lines_before`` counts the lines
+    of the file before these bytes, if they are a part of it.
     """
 
     name: str
     path: Path | None = None
     content: bytes | None = None
     packing: str | None = None
+    lines_before: int = 0
 
     @classmethod
     def of(cls, path: Path) -> Source:
@@ -63,6 +65,13 @@ class Source:
             if self.packing == "zstd" and not error.errno:
                 raise self._damaged(error) from error
             raise DataError(f"{self.path or self.name}: cannot be read: {error.strerror or error}") from error
+
+    def stamp(self) -> tuple[Any, ...]:
+        """Return the size of the stored bytes, and what else changes with them."""
+        if self.path is None:
+            return (len(self.content or b""),)
+        found = self.path.stat()
+        return found.st_size, found.st_mtime_ns
 
     def chunks(self) -> Iterator[bytes]:
         """Iterate over the unpacked bytes; what unpacks to more than the memory limit is refused."""

@@ -22,17 +22,17 @@ _WORDS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def array_of(column: Any, place: str) -> NDArray[Any]:
-    """Return an Arrow column of lists as a 2-D array; float16 becomes float32.
+def array_of(column: Any, place: str, first_row: int = 0) -> NDArray[Any]:
+    """Return an Arrow column of lists as a 2-D array; float16 becomes float32. ``first_row`` is for messages.
 
     >>> array_of(pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32())), "t.parquet, column 'v'").dtype
     dtype('float32')
     """
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    return fill(chunks, len(column), column.type, place)
+    return fill(chunks, len(column), column.type, place, first_row)
 
 
-def fill(chunks: Iterable[Any], n_rows: int, kind: Any, place: str) -> NDArray[Any]:
+def fill(chunks: Iterable[Any], n_rows: int, kind: Any, place: str, first_row: int = 0) -> NDArray[Any]:
     """Return the rows of all chunks in one new array; each chunk is needed only while it is copied."""
     if not is_vectors(kind):
         raise DataError(
@@ -50,7 +50,7 @@ def fill(chunks: Iterable[Any], n_rows: int, kind: Any, place: str) -> NDArray[A
     for chunk in chunks:
         if len(chunk) == 0:
             continue
-        block = _block(chunk, start, None if out is None else out.shape[1], place)
+        block = _block(chunk, first_row + start, None if out is None else out.shape[1], place)
         if out is None:
             check_allocation(n_rows * block.shape[1] * block.dtype.itemsize, place, _REMEDY)
             out = np.empty((n_rows, block.shape[1]), block.dtype)

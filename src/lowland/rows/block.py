@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +20,16 @@ _MIN_SPARSE_ROWS = 256  # sparse rows store few entries, and each block costs su
 
 
 class Block(NamedTuple):
-    """Consecutive rows, the number of the first one, and their weights and column names, if any."""
+    """Consecutive rows, the number of the first one, and their weights and column names, if any.
+
+    ``place`` returns where a row is, such as a line of a file, for messages.
+    """
 
     start: int
     rows: Array
     weights: Array | None
     names: Sequence[str] | None = None
+    place: Callable[[int], str] | None = None
 
 
 def block_rows(n_features: int, sparse: bool = False) -> int:
@@ -62,4 +66,5 @@ def require_finite(block: Block, allow_nan: bool = False) -> None:
         other = Message("use ", Estimator("ProbabilisticPCA"), ", which takes missing values")
         advice = Remedies("fill it", "leave the row out", other)
     name = None if block.names is None else block.names[column]
-    raise CellError(what, advice, row=row + block.start, column=column, name=name)
+    where = None if block.place is None else block.place(row + block.start)
+    raise CellError(what, advice, row=row + block.start, column=column, name=name, where=where)

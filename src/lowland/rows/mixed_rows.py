@@ -17,11 +17,13 @@ from ..core import arrays, thread_pool
 from ..core.cost import DataShape, check_allocation
 from ..core.errors import FILL, CellError, DataError
 from ..core.message import Message, Remedies, Setting
+from ..data.scans.table_scan import TableScan
 from . import columns
 from .block import Block
 from .columns import ColumnRequest, Level, TableBlock, one_of
 from .moments import column_moments
 from .row_source import BlockRows, RowSource, as_rows, require_names, single_pass_error
+from .scan_rows import ScanRows, table_blocks
 
 Array = Any
 
@@ -249,7 +251,9 @@ def mixed_rows(
         raise single_pass_error(owner)  # the levels are read first
     if isinstance(X, MixedRows):
         return X if X.given is None else _of_blocks(X.given, request, X.n_rows, missing) or X
-    if isinstance(X, BlockRows):  # from the original blocks: the converted ones have lost their categories
+    if isinstance(X, TableScan):
+        return _of_blocks(table_blocks(X), request, X.n_rows, missing) or as_rows(X, owner=owner)
+    if isinstance(X, BlockRows | ScanRows):  # from the original blocks: the converted ones have lost their categories
         return _of_blocks(X.given, request, X.n_rows, missing) or as_rows(X, allow_sparse=False, owner=owner)
     if callable(X) and not hasattr(X, "__array__"):
         return _of_blocks(X, request, None, missing) or as_rows(X, allow_sparse=False, owner=owner)

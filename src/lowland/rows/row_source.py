@@ -21,6 +21,7 @@ from ..core import arrays, thread_pool
 from ..core.cost import DataShape
 from ..core.errors import DataError
 from ..core.message import Message
+from ..data.scans.table_scan import TableScan
 from . import conversion
 from .block import Block, block_rows, require_finite
 
@@ -422,6 +423,10 @@ def as_rows(
 def _source(X: Any, owner: str) -> RowSource:
     if isinstance(X, RowSource):
         return X
+    if isinstance(X, TableScan):
+        from .scan_rows import ScanRows
+
+        return ScanRows(X)
     if sp.issparse(X):
         csr = conversion.sparse(X)
         shared = np.may_share_memory(csr.data, X.data) if X.format == "csr" else False

@@ -24,6 +24,7 @@ from ..core import arrays
 from ..core.cost import check_allocation
 from .block import Block
 from .row_source import ArrayRows, BlockRows, RowSource
+from .scan_rows import ScanRows
 
 Array = Any
 Power = float  # of the rows' unit; half-integers for kernels
@@ -180,7 +181,7 @@ def scaled(source: RowSource, exponent: int) -> RowSource:
     """Return the rows times 2^exponent; those in memory as a copy."""
     if exponent == 0:
         return source
-    if isinstance(source, BlockRows):
+    if isinstance(source, BlockRows | ScanRows):
         return _ScaledBlocks(source, exponent)
     assert isinstance(source, ArrayRows)
     size = int(getattr(source.array, "nbytes", 0))
@@ -192,7 +193,7 @@ def scaled(source: RowSource, exponent: int) -> RowSource:
 class _ScaledBlocks(RowSource):
     """Blocks of another source, each scaled when it is read."""
 
-    def __init__(self, source: BlockRows, exponent: int) -> None:
+    def __init__(self, source: BlockRows | ScanRows, exponent: int) -> None:
         self._source, self._exponent = source, exponent
         self.n_rows, self.n_features, self.dtype = source.n_rows, source.n_features, source.dtype
         self.reiterable, self.weights, self.names = source.reiterable, source.weights, source.names
@@ -229,7 +230,7 @@ def exponent_of(source: RowSource, *, spread: bool, sure: bool = False) -> int:
     subtract means. All rows are read only if a sample is too small or too large, or with ``sure``. For blocks that can
     be read only once, only the first is used.
     """
-    if not isinstance(source, ArrayRows | BlockRows) or source.dtype not in _ORDINARY:
+    if not isinstance(source, ArrayRows | BlockRows | ScanRows) or source.dtype not in _ORDINARY:
         return 0
     if isinstance(source, ArrayRows) and arrays.dtype_of(source.array).kind != "f":
         return 0  # integers are of ordinary size
@@ -268,7 +269,7 @@ def _size_of(bounds: tuple[Array, Array], spread: bool) -> float:
     return float(np.fmax.reduce(sizes, initial=0.0))
 
 
-def _sample(source: ArrayRows | BlockRows) -> Array:
+def _sample(source: ArrayRows | BlockRows | ScanRows) -> Array:
     """Return some evenly spaced rows; for blocks, of the first."""
     rows: Array = source.array if isinstance(source, ArrayRows) else source.first_block()
     count = max(_SAMPLE_ROWS, _SAMPLE_ENTRIES // rows.shape[1])

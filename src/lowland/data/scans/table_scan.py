@@ -1,0 +1,174 @@
+"""`TableScan`: a table that is read in blocks and never whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.errors import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Array = Any
+PIECE_BYTES = 1 << 23  # of an array, where the caller does not say how many rows it wants
+
+
+@dataclass(frozen=True)
+class ScanOptions:
+    """How a table is to be scanned: the columns, and the options of its format."""
+
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+
+class TableScan(ABC):
+    """A table that is read in blocks of rows: created by `lowland.data.scan`.
+
+    ``source`` is its name in messages; ``n_rows`` is None until the rows are counted. Every pass reads the files again
+    and checks that they are as they were when the scan was created.
+    """
+
+    source: str
+    n_rows: int | None
+    has_names: bool = False  # columns have names and types of their own, which `frames` yields
+
+    # -- what a format writes -----------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str] | None:
+        """The names of the columns of `arrays`; None if the format has no names and all columns are read."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """The number of columns of `arrays`."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """The type of `arrays`: float32 if all columns have at most 32-bit floats, else float64."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> dict[str, pl.DataType]:
+        """The names and types of the columns of `frames`."""
+
+    @abstractmethod
+    def _arrays(self, start: int, rows: int) -> Iterator[Array]:
+        """Yield the rows from ``start`` on as new C-ordered arrays of the scan's dtype; ``rows`` is a wish."""
+
+    @abstractmethod
+    def _frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows from ``start`` on with all columns and their types."""
+
+    @abstractmethod
+    def _identity(self) -> dict[str, Any]:
+        """Return what identifies the data, as plain values."""
+
+    def _counted(self) -> Iterator[Any]:
+        """Yield anything with the shapes of the rows, to count them."""
+        return self._arrays(0, max(1, PIECE_BYTES // (self.n_features * self.dtype.itemsize)))
+
+    def _stamp(self) -> Any:
+        """Return what changes when the data change; it is compared during a pass."""
+        return None
+
+    def _where(self, row: int) -> str:
+        """Return the place of a row in the source."""
+        return f"{self.source}, row {row}"
+
+    # -- what it gets -------------------------------------------------------------------------------------------------
+
+    def arrays(self, start: int = 0, *, rows: int | None = None) -> Iterator[Array]:
+        """Yield the numbers of consecutive rows from ``start`` on as 2-D arrays, which the caller may keep.
+
+        ``rows`` is the length that the caller would like; arrays may be longer or shorter.
+        """
+        size = rows or max(1, PIECE_BYTES // (self.n_features * self.dtype.itemsize))
+        return self._watched(self._arrays(start, size), start)
+
+    def frames(self, start: int = 0, *, rows: int | None = None) -> Iterator[pl.DataFrame]:
+        """Yield the same rows as polars data frames with all columns and their types."""
+        size = rows or max(1, PIECE_BYTES // (8 * max(1, len(self.schema))))
+        return self._watched(self._frames(start, size), start)
+
+    def count(self) -> int:
+        """Return the number of rows, by a pass over the source if it is not known."""
+        if self.n_rows is None:
+            for _ in self._watched(self._counted(), 0):
+                pass
+        assert self.n_rows is not None
+        return self.n_rows
+
+    def fingerprint(self) -> str:
+        """Return a digest of what identifies the data and how they are read; it changes when the data change."""
+        text = json.dumps(self._identity(), sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def place(self, row: int, column: str | int | None = None) -> str:
+        """Return the place of a cell for messages, with the line for text files."""
+        name = None if column is None or self.names is None else column
+        if isinstance(column, int) and self.names is not None:
+            name = self.names[column]
+        shown = "" if column is None else f", column {column if name is None else repr(name)}"
+        return self._where(row) + shown
+
+    def __repr__(self) -> str:
+        rows = "?" if self.n_rows is None else self.n_rows
+        return f"{type(self).__name__}({self.source!r}, {rows} × {self.n_features}, {self.dtype})"
+
+    def _watched(self, pieces: Iterator[Any], start: int) -> Iterator[Any]:
+        """Yield the pieces; raise if the source changes meanwhile or has another number of rows than before."""
+        if start < 0 or (self.n_rows is not None and start > self.n_rows):
+            raise DataError(f"{self.source} has {self.n_rows} rows; a pass cannot begin at row {start}")
+        return self._checked(pieces, start)
+
+    def _checked(self, pieces: Iterator[Any], start: int) -> Iterator[Any]:
+        before, found = self._first_stamp, start
+        self._require_stamp(before, "since it was opened")
+        for piece in pieces:
+            found += piece.shape[0]
+            self._require_stamp(before, "while it was read")
+            if self.n_rows is not None and found > self.n_rows:
+                raise self._changed(f"it has more than the {self.n_rows} rows that it had")
+            if piece.shape[0]:
+                yield piece
+            del piece  # the caller may have dropped it
+        self._require_stamp(before, "while it was read")
+        if self.n_rows is not None and found < self.n_rows:
+            raise self._changed(f"it has {found} rows and had {self.n_rows}")
+        if found == 0:
+            raise DataError(f"{self.source} has no rows; a table needs at least one row")
+        self.n_rows = found
+
+    _first_stamp: Any = None  # set by formats that have files
+
+    def _require_stamp(self, before: Any, when: str) -> None:
+        try:
+            now = self._stamp()
+        except OSError as error:
+            raise DataError(f"{self.source}: it was removed {when} ({error.strerror or error})") from error
+        if now != before:
+            raise self._changed(f"it changed {when}")
+
+    def _changed(self, what: str) -> DataError:
+        return DataError(f"{self.source}: {what}; wait until the file is complete, then scan it again")
+
+
+def working(kinds: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
+    """Return the dtype of arrays from columns of these dtypes: float32 if all are floats of at most 32 bits.
+
+    >>> working([np.dtype(np.float16), np.dtype(np.float32)]), working([np.dtype(np.int8)])
+    (dtype('float32'), dtype('float64'))
+    """
+    single = all(kind.kind == "f" and kind.itemsize <= 4 for kind in kinds)
+    return np.dtype(np.float32 if single else np.float64)
