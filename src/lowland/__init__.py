@@ -33,6 +33,7 @@ _HOME = {
     "RowSource": "rows.row_source",
     "compare": "comparison",
     "config": "core.settings",
+    "fit": "streaming",
     "fit_sample": "streaming",
     "load": "modelfile",
     "plan": "contract.plan",
@@ -124,7 +125,7 @@ if TYPE_CHECKING:
     from .recipes import recipe
     from .rows import moments
     from .rows.row_source import RowSource
-    from .streaming import fit_sample, transform_file
+    from .streaming import fit, fit_sample, transform_file
 
 
 def __getattr__(name: str) -> Any:

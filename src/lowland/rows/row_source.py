@@ -24,6 +24,7 @@ from ..core.message import Message
 from ..data.scans.table_scan import TableScan
 from . import conversion
 from .block import Block, block_rows, require_finite
+from .journal import Journal
 
 Array = Any
 Result = TypeVar("Result")
@@ -45,6 +46,7 @@ class RowSource(ABC):
     weights: np.ndarray[Any, Any] | None = None
     names: Sequence[str] | None = None
     home: Array | None = None  # rows of a library that Lowland does not compute with: results go back to it
+    journal: Journal | None = None  # keeps the sums of passes over these rows, for a fit that may be interrupted
 
     @property
     @abstractmethod
@@ -77,6 +79,10 @@ class RowSource(ABC):
         """
         size = size or block_rows(self.n_features, self.sparse)
         return self._blocks(size, first or size)
+
+    def blocks_from(self, start: int, size: int) -> Iterator[Block]:
+        """Yield the blocks of ``size`` rows from row ``start`` on, a multiple of ``size``; those before are skipped."""
+        return itertools.dropwhile(lambda block: block.start < start, self.blocks(size))
 
     def named(self) -> Any:
         """Return an object with the column names (a data frame), or an array of the same width."""

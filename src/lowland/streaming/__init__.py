@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING
 
 from ..core.lazy import lazy_names
 
-__all__ = ["Written", "fit_sample", "transform_file"]
+__all__ = ["Written", "fit", "fit_sample", "transform_file"]
 
 if TYPE_CHECKING:
+    from .fitting import fit
     from .output import Written, transform_file
     from .sample_fit import fit_sample
 
-__getattr__, __dir__ = lazy_names(__name__, {".output": "Written transform_file", ".sample_fit": "fit_sample"})
+__getattr__, __dir__ = lazy_names(
+    __name__, {".fitting": "fit", ".output": "Written transform_file", ".sample_fit": "fit_sample"}
+)
