@@ -23,7 +23,7 @@ FLOORS = (
     ("engines", "rows", "pairs", "spectral", "graph"),  # mathematics on plain arrays
     ("contract", "methods", "modelfile"),
     ("quality", "dimension"),  # trust
-    ("comparison", "images", "ranking", "recipes", "text"),  # uses
+    ("comparison", "images", "ranking", "recipes", "streaming", "text"),  # uses
     ("cli", "explorer", "report", "plots"),  # surfaces
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

@@ -33,11 +33,14 @@ _HOME = {
     "RowSource": "rows.row_source",
     "compare": "comparison",
     "config": "core.settings",
+    "fit": "streaming",
+    "fit_sample": "streaming",
     "load": "modelfile",
     "plan": "contract.plan",
     "recipe": "recipes",
     "register": "contract.registry",
     "save": "modelfile",
+    "transform_file": "streaming",
     "widget": "explorer",
 }
 _ROOMS = {  # public modules, by the name that users know
@@ -122,6 +125,7 @@ if TYPE_CHECKING:
     from .recipes import recipe
     from .rows import moments
     from .rows.row_source import RowSource
+    from .streaming import fit, fit_sample, transform_file
 
 
 def __getattr__(name: str) -> Any:

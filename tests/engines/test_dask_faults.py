@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dask_tables import chunked
 
 import lowland
+from dask_tables import chunked
 from lowland.core.errors import ClusterError
 from lowland.engines.dask_cluster import _check_versions
 

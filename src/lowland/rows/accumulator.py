@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,7 @@ from .block import Block, block_rows, require_finite
 from .block_moments import Mean, Part
 from .engine_rows import EngineRows
 from .gram_sums import TILED, Scratch
+from .journal import Progress
 from .row_source import RowSource
 
 Array = Any
@@ -30,6 +31,8 @@ class Accumulator:
 
     Blocks are added to an open segment, and a full segment to the total.
     """
+
+    _settings: ClassVar[tuple[str, ...]] = ()  # attributes that say how rows are added up, not what was found
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
@@ -81,9 +84,14 @@ class Accumulator:
     def _update_here(self, source: RowSource, stage: str) -> None:
         """Add the blocks of a source in this process, on its engine."""
         scratch = Scratch()
-        with self._batch(source, stage) as blocks:
+        known = self._resumed(source, stage)
+        if known.ended:
+            return
+        with self._batch(source, stage, known.rows) as blocks:
             for part in LOCAL.map(lambda b: self._reduce(b, scratch), blocks, stage=stage, total=source.block_count()):
                 self._collect(part)
+                known = self._noted(source, known)
+        self._noted(source, known, ended=True)
 
     def _update_elsewhere(self, source: EngineRows, stage: str) -> None:
         """Add segments that are summed where the rows are; if the pass fails, the state is restored."""
@@ -98,9 +106,35 @@ class Accumulator:
             vars(self).update(saved)
             raise
 
+    # -- interrupted passes -------------------------------------------------------------------------------
+
+    def _resumed(self, source: RowSource, stage: str) -> Progress:
+        """Begin a pass: where its source has a journal that knows its sums, continue from them."""
+        fresh = not self.weight and not self._held and self._open is None
+        if source.journal is None or not fresh:
+            return Progress(0, {})
+        found = source.journal.begin(f"{type(self).__name__} of {self.n_features} columns, {stage}")
+        if found is None:
+            return Progress(0, {})
+        restored = vars(type(self).from_state(found.state))
+        vars(self).update({name: value for name, value in restored.items() if name not in self._settings})
+        return found
+
+    def _noted(self, source: RowSource, known: Progress, *, ended: bool = False) -> Progress:
+        """Count the rows of a block, and keep the sums from time to time: where no segment is open, and at the end."""
+        if source.journal is None:
+            return known
+        rows = known.rows if ended else known.rows + self._block_rows(source)
+        if ended or (self._open is None and source.journal.due()):
+            state = self.to_state()[1]
+            if not ended:  # blocks are read ahead: the last rows may be held already, and will be read again
+                state = {name: value for name, value in state.items() if name not in ("held", "held_weights")}
+            source.journal.keep(Progress(rows, state, ended))
+        return Progress(rows, {})
+
     @contextmanager
-    def _batch(self, source: RowSource, stage: str) -> Iterator[Iterator[Block]]:
-        """Return the full blocks of a batch; if it fails or is cancelled, the state is restored."""
+    def _batch(self, source: RowSource, stage: str, done: int = 0) -> Iterator[Iterator[Block]]:
+        """Return the full blocks of a batch, less the rows done; if it fails or is cancelled, the state is restored."""
         size, saved = self._block_rows(source), dict(vars(self))
         waiting = sum(b.rows.shape[0] for b in self._held)
         if source.n_rows is None or waiting + source.n_rows >= size:
@@ -109,7 +143,8 @@ class Accumulator:
         self.dtype = self.dtype or source.dtype
         try:
             first = max(1, size - waiting)  # a model file of an older version may hold more rows than a block
-            yield self._full_blocks(source.blocks(size, first), size, waiting)
+            blocks = source.blocks_from(done, size) if done else source.blocks(size, first)
+            yield self._full_blocks(blocks, size, waiting)
             if self._held:
                 total = source.block_count() or 1
                 report_progress(stage, total, total)

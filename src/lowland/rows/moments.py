@@ -13,7 +13,7 @@ singular values far below √eps·σ₁ survive there.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,6 +41,8 @@ class Moments(Accumulator):
     ([2.0, 0.0], [[2.0, -0.1], [-0.1, 0.02]])
     """
 
+    _settings: ClassVar[tuple[str, ...]] = ("_dtype",)
+
     def __init__(self, n_features: int, *, precise: bool = False) -> None:
         super().__init__(n_features)
         self.scatter: Array = None
@@ -59,10 +61,15 @@ class Moments(Accumulator):
             return
         # Wide scatters: one block at a time, its tiles in parallel, so that only one matrix of D×D is held.
         scratch = Scratch()
-        with self._batch(source, stage) as blocks:
+        known = self._resumed(source, stage)
+        if known.ended:
+            return
+        with self._batch(source, stage, known.rows) as blocks:
             for done, block in enumerate(blocks, start=1):
                 self._take(block, scratch)
                 report_progress(stage, done, source.block_count())
+                known = self._noted(source, known)
+        self._noted(source, known, ended=True)
 
     def _take(self, block: Block, scratch: Scratch) -> None:
         if self._tiled and not sp.issparse(block.rows):
@@ -160,6 +167,17 @@ class ColumnMoments(Accumulator):
 
     def _adopt(self, summary: Array) -> None:
         self.squares = summary
+
+    def to_state(self) -> tuple[str, dict[str, Any]]:
+        """Return the name and the plain values from which `from_state` rebuilds this object."""
+        return "ColumnMoments", self._state() | ({} if self.squares is None else {"squares": self.squares})
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Rebuild from `to_state`."""
+        self = cls._restore(state)
+        self.squares = np.asarray(state["squares"]) if "squares" in state else None
+        return self
 
 
 class RFactor(Accumulator):

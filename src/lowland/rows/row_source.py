@@ -27,6 +27,7 @@ from ..engines import Engine
 from ..engines.local import LOCAL
 from . import conversion
 from .block import Block, block_rows, require_finite
+from .journal import Journal
 
 Array = Any
 Result = TypeVar("Result")
@@ -50,6 +51,7 @@ class RowSource(ABC):
     elsewhere: bool = False  # whether an engine holds the rows outside this process: methods send work to them
     engine: Engine = LOCAL
     home: Array | None = None  # rows of a library that Lowland does not compute with: results go back to it
+    journal: Journal | None = None  # keeps the sums of passes over these rows, for a fit that may be interrupted
 
     @property
     @abstractmethod
@@ -82,6 +84,10 @@ class RowSource(ABC):
         """
         size = size or block_rows(self.n_features, self.sparse)
         return self._blocks(size, first or size)
+
+    def blocks_from(self, start: int, size: int) -> Iterator[Block]:
+        """Yield the blocks of ``size`` rows from row ``start`` on, a multiple of ``size``; those before are skipped."""
+        return itertools.dropwhile(lambda block: block.start < start, self.blocks(size))
 
     def named(self) -> Any:
         """Return an object with the column names (a data frame), or an array of the same width."""

@@ -46,9 +46,8 @@ class ScanRows(RowSource):
         pieces = self.scan.arrays(rows=block_rows(self.n_features))
         return next(pieces)
 
-    def blocks_from(self, start: int, size: int | None = None) -> Iterator[Block]:
-        """Yield the blocks from row ``start`` on, a multiple of ``size``, as a resumed pass needs them."""
-        size = size or block_rows(self.n_features)
+    def blocks_from(self, start: int, size: int) -> Iterator[Block]:
+        """Yield the blocks of ``size`` rows from row ``start`` on, which is a multiple of ``size``."""
         return self._read(size, size, start)
 
     def _blocks(self, size: int, first: int) -> Iterator[Block]:

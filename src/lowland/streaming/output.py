@@ -1,0 +1,229 @@
+"""`transform_file`: the coordinates of a table, written block by block."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..contract.reducer import Reducer
+from ..core.errors import DataError
+from ..data.table_stream import check_streamed, table_stream
+from ..data.writing import embedding_frame
+from ..methods.steps.chain import split_at_method
+from ..rows.row_source import RowSource
+from .coordinates import RowMap, of_method, of_steps
+from .interpolation import interpolator
+from .placement_error import numbers
+from .sample_fit import drawn, pieces_of, takes_frames
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Array = Any
+
+PLACEMENTS = ("transform", "interpolate")
+_COMPARED_ROWS = 10_000  # whose interpolated places are compared with those of transform
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `transform_file` wrote.
+
+    ``error`` is the median distance, as a share of the radius of the map, between interpolated places and those of
+    `transform`; ``error_90`` its 90 % quantile, over ``compared`` rows drawn from the table. None where rows were
+    placed by `transform`.
+    """
+
+    path: Path
+    n_rows: int
+    columns: tuple[str, ...]
+    placement: str = "transform"
+    error: float | None = None
+    error_90: float | None = None
+    compared: int = 0
+
+
+def transform_file(
+    model: Any,
+    source: Any,
+    out: str | os.PathLike[str],
+    *,
+    keep: Sequence[str] = (),
+    placement: str = "transform",
+    random_state: int | None = 0,
+) -> Written:
+    """Write the coordinates of a table to a file, block by block; memory does not grow with the table.
+
+    The values are those of ``model.transform`` of the whole table, bit for bit. The file gets its name when it is
+    complete; an error, a full disk or an interruption leaves nothing under it.
+
+    Parameters
+    ----------
+    model : Reducer or Pipeline
+        A fitted model.
+    source : scan, path, RowSource, array, sparse matrix, data frame or function that returns blocks
+        The table.
+    out : path
+        ``.csv`` and ``.tsv`` (also with ``.gz``), ``.parquet``, ``.arrow``, ``.feather`` or ``.npy``.
+    keep : list of column names
+        Columns of a scan or data frame that are copied before the coordinates, such as identifiers.
+    placement : {"transform", "interpolate"}
+        "interpolate" places a row at the weighted mean of the places of its nearest training rows: for t-SNE, UMAP and
+        the methods on neighbour graphs, where `transform` of many rows would take too long. The error is measured
+        against `transform` on 10,000 rows of the table.
+    random_state : int or None
+        Seed of these rows; None is 0.
+
+    Returns
+    -------
+    Written
+        The number of rows, the columns, and the error of an interpolation.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland, os, tempfile
+    >>> X = np.random.default_rng(0).normal(size=(10_000, 5))
+    >>> model = lowland.PCA(2).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "map.npy")
+    ...     written = lowland.transform_file(model, lowland.RowSource.from_blocks([X[:3000], X[3000:]]), file)
+    ...     bool(np.array_equal(np.load(file), model.transform(X))), written.columns
+    (True, ('pca0', 'pca1'))
+    """
+    if placement not in PLACEMENTS:
+        raise ValueError(f"transform_file: placement must be 'transform' or 'interpolate'; it is {placement!r}")
+    path = Path(out)
+    check_streamed(path)
+    check_is_fitted(model)
+    table = opened(source)
+    found = Written(path, 0, (), placement)
+    row_map = None
+    if placement == "interpolate":
+        row_map = interpolator(split_at_method(model)[1])
+        found = _compared(found, model, table, row_map, 0 if random_state is None else int(random_state))
+    names = [str(name) for name in model.get_feature_names_out()]
+    with table_stream(path) as file:
+        for kept, Y in placed(model, table, keep, row_map):
+            file.write(embedding_frame(Y, names, keep=kept))
+    return replace(found, n_rows=file.n_rows, columns=tuple(file.schema or ()))
+
+
+def opened(source: Any) -> Any:
+    """Return a table; a path is scanned."""
+    if isinstance(source, str | os.PathLike):
+        from ..data import scan
+
+        return scan(source)
+    return source
+
+
+def placed(
+    model: Any, X: Any, keep: Sequence[str] = (), row_map: RowMap | None = None
+) -> Iterator[tuple[pl.DataFrame | None, Array]]:
+    """Yield the kept columns (or None) and the coordinates of a table, of blocks in their order."""
+    alone = isinstance(model, Reducer)
+    if alone and not keep and not takes_frames(model) and not _has_more_columns(model, X):
+        for Y in of_method(model, X, row_map):
+            yield None, Y
+        return
+    queue = _Kept(list(keep))
+    pieces = queue.tapped(_frames_of(X)) if keep else pieces_of(X)
+    if alone and not takes_frames(model):
+        pieces = (_columns_for(model, X, keep, piece) for piece in pieces)
+    steps = [model] if alone else [step for _, step in model.steps]
+    for made in of_steps(steps, pieces, row_map):
+        Y = made.to_numpy() if hasattr(made, "to_numpy") else made
+        yield (queue.next(len(Y)) if keep else None), Y
+
+
+def _has_more_columns(model: Any, X: Any) -> bool:
+    """Return whether a scan has the columns of a model among others, or in another order."""
+    wanted = getattr(model, "feature_names_in_", None)
+    names = getattr(X, "names", None) if hasattr(X, "frames") else None
+    return wanted is not None and names is not None and list(wanted) != list(names) and set(wanted) <= set(X.schema)
+
+
+def _frames_of(X: Any) -> Iterator[pl.DataFrame]:
+    """Yield a table as polars data frames; raise where it has no named columns."""
+    import narwhals.stable.v2 as nw
+
+    for piece in pieces_of(X):
+        try:
+            yield nw.from_native(piece, eager_only=True).to_polars()
+        except TypeError as error:
+            raise DataError(
+                "transform_file: keep names columns, and this table has none; give a scan or a data frame"
+            ) from error
+
+
+def _columns_for(model: Reducer, X: Any, keep: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the columns of a method by their names, in the type that a scan gives them."""
+    import polars as pl
+
+    wanted = getattr(model, "feature_names_in_", None)
+    if wanted is None:
+        own = getattr(X, "names", None) or frame.columns
+        wanted = [name for name in own if name not in set(keep)]
+    missing = [name for name in wanted if name not in frame.columns]
+    if missing:
+        raise DataError(f"transform_file: the table has no column {missing[0]!r}, which the model needs")
+    chosen = frame.select([str(name) for name in wanted])
+    kinds = chosen.dtypes
+    kind = pl.Float32 if all(k == pl.Float32 for k in kinds) else pl.Float64
+    numeric = all(k.is_numeric() or k == pl.Boolean for k in kinds)
+    return chosen.select(pl.all().cast(kind)) if numeric else chosen  # others are refused, with the cell
+
+
+class _Kept:
+    """The columns to copy, held until the coordinates of their rows are there."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names, self._held = names, deque[Any]()
+
+    def tapped(self, frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """Yield the frames and hold their columns."""
+        for frame in frames:
+            missing = [name for name in self.names if name not in frame.columns]
+            if missing:
+                raise DataError(
+                    f"transform_file: keep names {missing[0]!r}, which is no column of the table; it has "
+                    f"{', '.join(frame.columns[:10])}{', …' if frame.width > 10 else ''}"
+                )
+            self._held.append(frame.select(self.names))
+            yield frame
+
+    def next(self, n: int) -> pl.DataFrame:
+        """Return the columns of the next n rows."""
+        import polars as pl
+
+        parts: list[pl.DataFrame] = []
+        while n:
+            frame = self._held.popleft()
+            parts.append(frame[:n])
+            if frame.height > n:
+                self._held.appendleft(frame[n:])
+            n -= parts[-1].height
+        return pl.concat(parts)
+
+
+def _compared(found: Written, model: Any, X: Any, row_map: RowMap, seed: int) -> Written:
+    """Measure interpolated places of some rows against those of `transform`."""
+    if isinstance(X, Iterator) or not getattr(X, "reiterable", True):
+        raise DataError(
+            "transform_file: placement='interpolate' reads the rows twice, and these blocks can be read only once; "
+            "give a function that returns new blocks"
+        )
+    sample, names = drawn(model, X, _COMPARED_ROWS, seed)
+    rows = sample.rows if names is None else RowSource.from_array(sample.rows, names=list(names))
+    own = numbers(model.transform(rows))
+    quick = np.concatenate([numbers(Y) for _, Y in placed(model, rows, (), row_map)])
+    radius = float(np.sqrt(((own - own.mean(axis=0)) ** 2).sum(axis=1).mean())) or 1.0
+    low, high = np.quantile(np.linalg.norm(own - quick, axis=1) / radius, (0.5, 0.9))
+    return replace(found, error=float(low), error_90=float(high), compared=len(own))
