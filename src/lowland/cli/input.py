@@ -105,13 +105,13 @@ def columns_in_words(given: Input) -> str:
         return f"{count}: images of {image[1]} × {image[0]} pixels{colours}"
     before = None if given.steps is None else getattr(given.steps.steps[0][1], "names_in_", None)
     if before is not None and set(before) != set(names or ()):  # steps made other columns of those of the table
-        return f"{_listed(before)} ({count} column{'' if count == '1' else 's'} after the steps below)"
+        return f"{_counted(before)} ({count} column{'' if count == '1' else 's'} after the steps below)"
     if names is None or names == default_names(given.shape[1]):
         return count
-    return _listed(names)
+    return _counted(names)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _counted(names: Sequence[str]) -> str:
     shown = names if len(names) <= _ALL_LISTED else names[:_NAMES_LISTED]
     return f"{len(names):,}: {', '.join(shown)}{', …' if len(shown) < len(names) else ''}"
 

@@ -103,12 +103,12 @@ def _figures(found: Comparison) -> str:
             *("" if row[column] is None else f"{row[column]:.3f}" for column in columns),
             f"{row['seconds']:.2g}",
         ]
-        tie = "tied" if row["tied"] and later else ""
-        lines.append([f"{row['rank']}. {name}", *cells, behind(row) if later else "", tie])
+        tie = ", tied" if row["tied"] else ""
+        lines.append([f"{row['rank']}. {name}", *cells, f"{behind(row)}{tie}" if later else ""])
     said = f"{score_words(found)} {TIES}"
     if names != [row["candidate"] for row in done]:
         said += " All candidates compare the columns divided by their standard deviations."
-    head = ["candidate", "score", *columns.values(), "seconds", "behind the best", ""]
+    head = ["candidate", "score", *columns.values(), "seconds", "behind the best"]
     return page.section("All candidates", page.paragraph(said), page.grid(head, lines, "Best first; 1 is perfect"))
 
 
