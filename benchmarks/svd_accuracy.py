@@ -1,4 +1,4 @@
-"""TruncatedSVD at the accuracy of approximate methods: ``python -m benchmarks.svd_accuracy [words uniform] [--rounds 5]``.
+"""TruncatedSVD at the accuracy of approximate methods: ``python -m benchmarks.svd_accuracy [words]``.
 
 100 triplets of the sparse tables of the speed rows, by scikit-learn's randomized SVD (n_iter=5), by gensim (defaults of
 its LSI model: 2 power iterations and 100 extra columns; and defaults of its function `stochastic_svd`: none, and k) and

@@ -159,7 +159,7 @@ def test_planted_multiplicities_and_clusters(name, bulk, step):
 
 
 @EVERY
-@pytest.mark.parametrize("tol", [0.1, 1e-2, 1e-3])
+@pytest.mark.parametrize("tol", [0.5, 0.3, 0.1, 1e-2, 1e-3])
 def test_planted_triplets_at_loose_tolerances(tol, step):
     """Each value is within tol·σ₁ of the truth, so none was missed, and the residual is measured."""
     wrong, stopped, count = [], [], 0

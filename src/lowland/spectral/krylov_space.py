@@ -235,8 +235,8 @@ class GolubKahanSpace(Space):
 class GramSpace(Space):
     """Block Lanczos on AᵀA of an A with no fewer rows than columns, for tolerances far above √eps.
 
-    It spans the same right vectors as `GolubKahanSpace`, and stores and orthogonalises no left ones. Squares are accurate
-    to √eps·‖A‖, and blocks are made orthonormal in one round. Values and residuals are those of singular triplets.
+    It spans the same right vectors as `GolubKahanSpace`, and stores and orthogonalises no left ones. Squares are
+    accurate to √eps·‖A‖, and blocks are made orthonormal in one round. Values and residuals are those of triplets.
     """
 
     def grow(self) -> None:

@@ -46,7 +46,7 @@ class TruncatedSVD(LinearReducer):
         As in `PCA`; "auto" takes block Krylov for large sparse rows.
     tol : float or None
         Stop block Krylov when ‖Xv − σu‖ and ‖Xᵀu − σv‖ are at most tol·σ₁ for each triplet: a bound on the error of σ.
-        None continues to rounding error, as the other solvers always do.
+        None continues to rounding error, as the other solvers always do; more than 0.2 counts as 0.2.
     random_state : int, generator or None
         Seed of the iterative solvers; None is seed 0.
 
