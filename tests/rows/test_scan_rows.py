@@ -264,6 +264,17 @@ def test_memory_stays_flat(n, width, fortran, tmp_path):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in kilobytes on Linux only")
+def test_memory_stays_flat_for_text(tmp_path):
+    """A text of 250 MB (80 MB of numbers) takes less than 100 MB."""
+    rows = pl.DataFrame(np.random.default_rng(0).random((5000, 20))).write_csv(include_header=False)
+    with (tmp_path / "rows.csv").open("w") as file:
+        for _ in range(130):
+            file.write(rows)
+    assert (tmp_path / "rows.csv").stat().st_size > 240_000_000
+    assert growth(tmp_path / "rows.csv", header=False) < 100
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in kilobytes on Linux only")
 def test_memory_stays_flat_for_one_large_row_group(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq

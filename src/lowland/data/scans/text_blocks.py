@@ -85,6 +85,22 @@ def n_lines(content: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(content, np.uint8) == _NEWLINE))
 
 
+def n_filled_lines(content: bytes, skip: int) -> int | None:
+    """Return the number of lines that are not empty, after some first ones; None if single returns end lines, too.
+
+    >>> n_filled_lines(b"# x\\na,b\\n\\n1,2\\n3,4", 1)
+    3
+    """
+    returns = b"\r" in content
+    if returns and content.count(b"\r") != content.count(b"\r\n"):
+        return None
+    breaks = np.flatnonzero(np.frombuffer(content, np.uint8) == _NEWLINE)
+    gaps = np.diff(breaks, prepend=-1)  # bytes of each line, its end included
+    if skip or (gaps <= 1 + returns).any():
+        return sum(bool(line.strip(b"\r")) for line in content.split(b"\n")[skip:])
+    return len(breaks) + (content[-1:] not in (b"\n", b""))
+
+
 def _record_end(part: Source, separator: str, record_lines: RecordLines) -> int:
     """Return where the last whole record of a part ends; 0 if there is none."""
     content = part.content or b""
