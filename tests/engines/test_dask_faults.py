@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dask_tables import chunked
 
 import lowland
+from dask_tables import chunked
 from lowland.core.errors import ClusterError
 from lowland.engines.dask_cluster import _check_versions
 
@@ -74,12 +74,10 @@ def test_workers_without_lowland_or_with_another_version_are_named():
 
 def refused(address, table, words):
     model = lowland.PCA(2)
-    with (
-        distributed.Client(address) as client,
-        pytest.raises(ClusterError, match=words),
-    ):
+    with distributed.Client(address) as client:
         client.wait_for_workers(1, timeout=30)
-        model.fit(chunked(table))
+        with pytest.raises(ClusterError, match=words):
+            model.fit(chunked(table))
     assert not hasattr(model, "components_")
 
 
