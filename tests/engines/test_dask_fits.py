@@ -217,17 +217,16 @@ def test_a_cancelled_fit_leaves_no_task(client, table):
 
 
 @pytest.mark.parametrize("chunks", [(9_999, 12), (N, 12), (70, 12), (1_000, 5)], ids=str)
-def test_no_piece_is_larger_than_a_chunk_or_a_block(table, chunks):
-    array = da.from_array(table, chunks=chunks)
-    source = as_rows(array)
-    largest = max(chunks[0] * chunks[1], 4_096 * 12)
-    seen = [len(block) for block in source._table._array.chunks]
-    assert seen
-    step = source._table.step(4_096)
-    assert step * 12 <= largest
-    assert step in [4_096 * 2**i for i in range(5)]
-    assert 16 * 4_096 % step == 0
-    assert sum(1 for _ in source._table.pieces(4_096)) == -(-N // step)
+def test_no_piece_is_larger_than_a_chunk_and_a_block(table, chunks):
+    rows = as_rows(da.from_array(table, chunks=chunks))
+    pieces = list(rows._pieces(4_096))
+    edges = [piece.start for piece in pieces] + [N]
+    lengths = np.diff(edges)
+    assert lengths.sum() == N
+    assert all(start % 4_096 == 0 for start in edges[:-1])
+    assert set(range(0, N, 65_536)) <= set(edges)  # no piece crosses a segment
+    assert lengths.max() * 12 < chunks[0] * chunks[1] + 4_096 * 12
+    assert len(pieces) <= N / 4_096 + 1
 
 
 def test_a_source_is_sent_without_its_rows(table):

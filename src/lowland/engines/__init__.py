@@ -9,7 +9,8 @@ Methods know none of them: they call `RowSource.map` and `Accumulator.update`.
 in which workers finish. Sums are merged by segments of 16 blocks. So the number of workers changes no bit of a result
 for up to 1,024 columns. Wider sums are merged by longer segments, which differ from one array by rounding.
 
-**Size.** No task holds more rows than one chunk of the input or one block, whichever is larger. What travels is the
+**Size.** Pieces are the chunks of the input with their edges moved down to whole blocks: at most a block of rows for
+each chunk changes its place, and no task holds more rows than one chunk and one block. What travels beside them is the
 work (once for each pass), the weights of the rows, and the results.
 
 **Another engine** is one file with an `Engine` and a `Table`, and a row in `ENGINES`.

@@ -38,7 +38,6 @@ except ImportError as error:  # a collection of Dask without one of the packages
 
 _AHEAD = 4  # chunks in flight for each thread of the workers
 _AHEAD_LARGE = 1  # the same where results are as large as the rows
-_MAX_BLOCKS = 16  # of a chunk: as many as a segment of sums has
 _BLOCK_ENTRIES = 1 << 22  # of a chunk of joined columns, where the chunks that were given are smaller
 _GATHERED = 64  # small results that are fetched at once
 
@@ -291,7 +290,7 @@ class DaskTable(Table):
         self.n_features, self.dtype = int(array.shape[1]), array.dtype
         known = not any(math.isnan(n) for n in array.chunks[0])
         self.n_rows = int(array.shape[0]) if known else None
-        self._cuts: dict[int, tuple[Graph, tuple[int, ...]]] = {}
+        self._cuts: dict[tuple[int, int], tuple[Graph, tuple[int, ...]]] = {}
 
     def count(self) -> int:
         """Return the number of rows; unknown lengths of chunks are computed by the workers."""
@@ -311,20 +310,28 @@ class DaskTable(Table):
         """Return the entries of the largest chunk."""
         return int(np.prod([max(lengths) for lengths in self._array.chunks]))
 
-    def step(self, size: int) -> int:
-        """Return the rows of a piece: as many blocks as a chunk of the collection has, or one."""
-        self.count()
-        blocks = max(1, min(_MAX_BLOCKS, self._largest() // (size * max(1, self.n_features))))
-        return size * (1 << (blocks.bit_length() - 1))
+    def _lengths(self, size: int, within: int) -> tuple[int, ...]:
+        """Return the lengths of pieces: the edges of chunks moved down to whole blocks, so that few rows change place.
 
-    def pieces(self, size: int, weights: Array | None = None, beside: Array | None = None) -> Iterator[Piece]:
+        A piece is shorter than a chunk and a block together.
+        """
+        n, most = self.count(), size * -(-self._largest() // (size * self.n_features))
+        edges = np.cumsum(self._array.chunks[0], dtype=np.int64) // size * size
+        cuts = np.unique(np.concatenate([[0], edges, np.arange(0, n, within), [n]]))
+        lengths: list[int] = []
+        for length in np.diff(cuts[cuts <= n]).tolist():
+            lengths += [most] * (length // most) + ([length % most] if length % most else [])
+        return tuple(lengths)
+
+    def pieces(
+        self, size: int, within: int, weights: Array | None = None, beside: Array | None = None
+    ) -> Iterator[Piece]:
         """Yield pieces of whole blocks."""
-        if size not in self._cuts:
-            n, step = self.count(), self.step(size)
-            lengths = (step,) * (n // step) + ((n % step,) if n % step else ())
+        if (size, within) not in self._cuts:
+            lengths = self._lengths(size, within)
             cut = self._array.rechunk((lengths, (self.n_features,)), method="tasks")
-            self._cuts = {size: (Graph(cut), lengths)}  # one: a method uses few sizes, one after the other
-        graph, lengths = self._cuts[size]
+            self._cuts = {(size, within): (Graph(cut), lengths)}  # one: a method uses one size after the other
+        graph, lengths = self._cuts[size, within]
         start = 0
         for i, length in enumerate(lengths):
             parts = (None if a is None else a[start : start + length] for a in (weights, beside))

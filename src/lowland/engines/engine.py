@@ -84,9 +84,10 @@ class Table(ABC):
         """Return the number of rows; if it is unknown, the engine counts them."""
 
     @abstractmethod
-    def step(self, size: int) -> int:
-        """Return the rows of a piece: a multiple of ``size``, by a power of two of at most 16."""
+    def pieces(
+        self, size: int, within: int, weights: Array | None = None, beside: Array | None = None
+    ) -> Iterator[Piece]:
+        """Yield pieces of whole blocks of ``size`` rows, with their parts of two arrays; the last block may be shorter.
 
-    @abstractmethod
-    def pieces(self, size: int, weights: Array | None = None, beside: Array | None = None) -> Iterator[Piece]:
-        """Yield pieces of ``step(size)`` rows, the last may be shorter, with their parts of two arrays."""
+        No piece crosses a multiple of ``within`` rows, which is a multiple of ``size``.
+        """

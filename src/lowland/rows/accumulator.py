@@ -14,7 +14,7 @@ from ..core import arrays
 from ..core.errors import DataError
 from ..core.settings import report_progress
 from ..engines.local import LOCAL
-from .block import Block, block_rows, require_finite
+from .block import SEGMENT_BLOCKS, Block, block_rows, require_finite
 from .block_moments import Mean, Part
 from .engine_rows import EngineRows
 from .gram_sums import TILED, Scratch
@@ -22,8 +22,6 @@ from .journal import Progress
 from .row_source import RowSource
 
 Array = Any
-
-SEGMENT_BLOCKS = 16  # 65,536 rows of up to 1,024 columns: what one worker of a cluster sums and returns
 
 
 class Accumulator:
@@ -98,7 +96,7 @@ class Accumulator:
         saved, size = dict(vars(self)), self._block_rows(source)
         self.dtype = self.dtype or source.dtype
         try:
-            for sums in source.folded(self.empty(), size, SEGMENT_BLOCKS if self.segmented else None, stage):
+            for sums in source.folded(self.empty(), size, stage, wide=not self.segmented):
                 if sums.weight:
                     self.add_segment(sums)
                 self._open, self._open_blocks, self._held = sums._open, sums._open_blocks, sums._held  # of the last

@@ -16,6 +16,7 @@ Array = Any
 
 _BLOCK_ENTRIES = 1 << 22  # 32 MB in float64: large enough for BLAS, small beside the data
 _MAX_ROWS = 4096
+SEGMENT_BLOCKS = 16  # 65,536 rows of up to 1,024 columns: what one worker of a cluster sums and returns
 _MIN_SPARSE_ROWS = 256  # sparse rows store few entries, and each block costs sums over all columns
 
 

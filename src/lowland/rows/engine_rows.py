@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import groupby
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..core.cost import DataShape
 from ..core.settings import report_progress
 from ..engines import Piece, Table
 from . import conversion
-from .block import Block, block_rows
+from .block import SEGMENT_BLOCKS, Block, block_rows
 from .row_source import ArrayRows, Result, RowSource
 
 Array = Any
@@ -128,17 +128,21 @@ class EngineRows(RowSource):
     def _cutter(self) -> Cutter:
         return Cutter(self.dtype, self.names, self._change)
 
-    def first_block(self) -> Array:
-        """Return the rows of the first block."""
+    def _pieces(self, size: int, within: int | None = None, beside: Array | None = None) -> Iterator[Piece]:
+        found: Iterator[Piece] = self._table.pieces(size, within or SEGMENT_BLOCKS * size, self.weights, beside)
+        return found
+
+    def some(self, count: int) -> Array:
+        """Return about this many rows, evenly spaced in the first piece."""
         size = block_rows(self.n_features)
-        first = next(self._table.pieces(size))
-        (found,) = self._table.engine.map(_OverBlocks(_rows, size, self._cutter()), [first], large=True)
+        first = next(self._pieces(size))
+        (found,) = self._table.engine.map(_OverBlocks(_Spaced(count), size, self._cutter()), [first])
         return found[0]
 
     def _blocks(self, size: int, first: int) -> Iterator[Block]:
         """Yield blocks in this process: each piece is fetched, a few ahead."""
         unit = block_rows(self.n_features)
-        pieces, work = self._table.pieces(unit, self.weights), _OverBlocks(_itself, unit, self._cutter())
+        pieces, work = self._pieces(unit), _OverBlocks(_itself, unit, self._cutter())
         waiting: list[Block] = []
         held, full = 0, first
         for found in self._table.engine.map(work, pieces, large=True):
@@ -165,7 +169,7 @@ class EngineRows(RowSource):
         size, done = size or block_rows(self.n_features), 0
         total = -(-self.count() // size)
         over = _OverBlocks(work, size, self._cutter())
-        for results in self._table.engine.map(over, self._table.pieces(size, self.weights, beside)):
+        for results in self._table.engine.map(over, self._pieces(size, beside=beside)):
             for result in results:
                 done += 1
                 if stage is not None:
@@ -183,32 +187,34 @@ class EngineRows(RowSource):
         over = _Joined(step, block_rows(self.n_features), self._cutter())
         return self._table.engine.map_rows(over, self._table, n_rows=self.n_rows, width=width, dtype=kind)
 
-    def folded(self, empty: Sums, size: int, blocks: int | None, stage: str) -> Iterator[Sums]:
-        """Yield sums of segments in row order, each made where its rows are.
+    def folded(self, empty: Sums, size: int, stage: str, *, wide: bool) -> Iterator[Sums]:
+        """Yield sums of segments in row order, each made where its rows are, from blocks of ``size`` rows.
 
-        A segment has ``blocks`` blocks of ``size`` rows; None for wide sums, whose segments have more.
+        A segment of wide sums has more than 16 blocks.
         """
-        n, step = self.count(), self._table.step(size)
-        rows = size * blocks if blocks is not None else max(16 * size, _WIDE_ROWS * self.n_features)
-        groups = _grouped(self._table.pieces(size, self.weights), max(1, rows // step))
-        done, total = 0, -(-n // size)
-        for sums in self._table.engine.fold(_Update(self._cutter(), stage), empty, groups):
-            done = min(total, done + max(1, rows // step) * (step // size))
-            report_progress(stage, done, total)
+        blocks = SEGMENT_BLOCKS if not wide else max(SEGMENT_BLOCKS, -(-_WIDE_ROWS * self.n_features // size))
+        total = -(-self.count() // size)
+        groups = (
+            list(group) for _, group in groupby(self._pieces(size, blocks * size), lambda p: p.start // (blocks * size))
+        )
+        work = _Update(self._cutter(), stage)
+        for number, sums in enumerate(self._table.engine.fold(work, empty, groups), start=1):
+            report_progress(stage, min(total, number * blocks), total)
             yield sums
 
 
-def _grouped(pieces: Iterator[Piece], count: int) -> Iterator[list[Piece]]:
-    while group := list(islice(pieces, count)):
-        yield group
+class _Spaced:
+    """Takes evenly spaced rows of a block."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __call__(self, block: Block) -> Array:
+        return block.rows[:: max(1, len(block.rows) // self._count)]
 
 
 def _itself(block: Block) -> Block:
     return block
-
-
-def _rows(block: Block) -> Array:
-    return block.rows
 
 
 def _part(block: Block, first: int, last: int) -> Block:

@@ -276,6 +276,8 @@ def _size_of(bounds: tuple[Array, Array], spread: bool) -> float:
 
 def _sample(source: ArrayRows | BlockRows | EngineRows | ScanRows) -> Array:
     """Return some evenly spaced rows; for blocks, of the first."""
+    count = max(_SAMPLE_ROWS, _SAMPLE_ENTRIES // source.n_features)
+    if isinstance(source, EngineRows):
+        return source.some(count)
     rows: Array = source.array if isinstance(source, ArrayRows) else source.first_block()
-    count = max(_SAMPLE_ROWS, _SAMPLE_ENTRIES // rows.shape[1])
     return rows[:: max(1, rows.shape[0] // count)]
