@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import datetime
 import pickle
 
 import numpy as np
@@ -101,9 +102,10 @@ def test_types_of_parts_are_joined(tmp_path):
     pl.DataFrame({"e": [7.0], "a": ["word"], "b": ["z"]}).write_parquet(tmp_path / "2.parquet")
     assert scan(tmp_path).names == ["e"]  # text, as for read
     assert pl.concat(scan(tmp_path).frames()).equals(data.read(tmp_path).frame)
-    pl.DataFrame({"e": [7.0], "a": [{"x": 1}], "b": ["z"]}).write_parquet(tmp_path / "2.parquet")
-    with pytest.raises(DataError, match="columns of the same types"):
-        scan(tmp_path)
+    for other in ([1], {"x": 1}, datetime.date(2024, 1, 31)):
+        pl.DataFrame({"e": [7.0], "a": [other], "b": ["z"]}).write_parquet(tmp_path / "2.parquet")
+        with pytest.raises(DataError, match="columns of the same types"):
+            scan(tmp_path)
 
 
 def test_float32_and_float64_parts(tmp_path):

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.errors import DataError
 from ...core.formatting import first_line
+from ..kinds import not_numeric
 from .frame_scan import FrameScan
 from .table_scan import Array, TableScan
 
@@ -50,6 +51,13 @@ class PartsScan(TableScan):
                     "files of one table must have the same"
                 )
         order = list(first.schema)
+        for name in order:
+            kinds = {not_numeric(part.schema[name]) or "numbers" for part in parts} - {"empty"}
+            if len(kinds) > 1 and "text" not in kinds:
+                raise DataError(
+                    f"{self.source}, column {name!r}: it contains {' and '.join(sorted(kinds))}; the files of one table "
+                    "must have columns of the same types"
+                )
         heads = [part.head.frame.select(order).clear() for part in parts]
         try:
             self._types = dict(pl.concat(heads, how="vertical_relaxed").schema)
