@@ -16,10 +16,10 @@ from .contract.method_table import METHODS as _METHODS
 __version__ = "0.1.0"
 
 _ERRORS = (
-    *("Cancelled", "CellError", "DataError", "DegenerateWarning", "DisconnectedError", "DisconnectedWarning"),
-    *("DistanceMatrixWarning", "DominantColumnWarning", "IndefiniteWarning", "LowlandError", "LowlandWarning"),
-    *("MemoryLimitError", "MissingExtraError", "ModelFileError", "NotConvergedWarning", "RankWarning", "SolveError"),
-    *("TieWarning", "UnitsWarning", "WriteError"),
+    *("Cancelled", "CellError", "ClusterError", "DataError", "DegenerateWarning", "DisconnectedError"),
+    *("DisconnectedWarning", "DistanceMatrixWarning", "DominantColumnWarning", "IndefiniteWarning", "LowlandError"),
+    *("LowlandWarning", "MemoryLimitError", "MissingExtraError", "ModelFileError", "NotConvergedWarning"),
+    *("RankWarning", "SolveError", "TieWarning", "UnitsWarning", "WriteError"),
 )
 # Where each public name lives; classes of methods come from their table. Nothing is imported before it is used.
 _HOME = {
@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from .core.errors import (
         Cancelled,
         CellError,
+        ClusterError,
         DataError,
         DegenerateWarning,
         DisconnectedError,

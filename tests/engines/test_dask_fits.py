@@ -263,7 +263,8 @@ def test_other_collections_are_refused(X, words):
 
 def test_the_extra_is_named_where_a_part_of_dask_is_missing(monkeypatch):
     X = da.ones((10, 2))
-    monkeypatch.delitem(sys.modules, "lowland.engines.dask_engine", raising=False)
+    for name in ("dask_table", "dask_engine"):
+        monkeypatch.delitem(sys.modules, f"lowland.engines.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "dask.highlevelgraph", None)
     with pytest.raises(MissingExtraError, match=r"lowland\[dask\]"):
         lowland.PCA(1).fit(X)

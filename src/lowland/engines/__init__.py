@@ -24,7 +24,7 @@ from typing import Any
 from .engine import Engine, Piece, Table
 
 # Packages whose tables have an engine, and the module of it; its function `open_table` returns a `Table`.
-ENGINES = {"dask": "lowland.engines.dask_engine"}
+ENGINES = {"dask": "lowland.engines.dask_table"}
 
 
 def holds(X: Any) -> bool:

@@ -9,7 +9,6 @@ alive until the next one is submitted.
 from __future__ import annotations
 
 import itertools
-import math
 import operator
 import uuid
 from collections import deque
@@ -20,9 +19,9 @@ import cloudpickle
 import numpy as np
 
 from ..core import settings, thread_pool
-from ..core.errors import ClusterError, DataError, MissingExtraError
+from ..core.errors import ClusterError, MissingExtraError
 from .dask_cluster import cluster_errors, require_workers
-from .engine import Array, Engine, Piece, Result, State, Table
+from .engine import Array, Engine, Piece, Result, State
 
 try:
     import dask
@@ -38,7 +37,6 @@ except ImportError as error:  # a collection of Dask without one of the packages
 
 _AHEAD = 4  # chunks in flight for each thread of the workers
 _AHEAD_LARGE = 1  # the same where results are as large as the rows
-_BLOCK_ENTRIES = 1 << 22  # of a chunk of joined columns, where the chunks that were given are smaller
 _GATHERED = 64  # small results that are fetched at once
 
 
@@ -232,17 +230,23 @@ def _on_scheduler(get: Any, work: Any, groups: Iterable[Sequence[Piece]], large:
 def _on_cluster(client: Any, work: Any, groups: Iterable[Sequence[Piece]], large: bool) -> Iterator[Any]:
     """Run on the workers of a client; results are taken in order, and the tasks that follow are already submitted."""
     with cluster_errors(client):
-        ahead = (_AHEAD_LARGE if large else _AHEAD) * require_workers(client, _version())
+        threads = require_workers(client, _version())
         sent = client.submit(cloudpickle.loads, packed(work), key=f"lowland-work-{uuid.uuid4().hex}")
-    waiting: deque[Any] = deque()
-    bridge: list[Any] = []
+    ahead, at_once = (_AHEAD_LARGE if large else _AHEAD) * threads, 1 if large else threads
+    source, waiting, bridge = _with_shared(groups), deque[Any](), list[Any]()
     try:
-        for group, tasks, shared in _with_shared(groups):
-            key, chain = _tasks(group, sent)
+        while batch := list(itertools.islice(source, at_once)):
+            keys, tasks = list[Any](), dict[Any, Any]()
+            for group, needed, _ in batch:
+                key, chain = _tasks(group, sent)
+                keys.append(key)
+                tasks |= needed | chain
+            shared = batch[-1][2]
             with cluster_errors(client), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-                result, *bridge = client.get(tasks | chain, [key, *shared], sync=False)
-            waiting.append(result)
-            if len(waiting) >= ahead:
+                found = client.get(tasks, [*keys, *shared], sync=False)
+            waiting.extend(found[: len(keys)])
+            bridge = found[len(keys) :]
+            while len(waiting) >= ahead:
                 yield from _ready(client, waiting, 1 if large else _GATHERED)
         while waiting:
             yield from _ready(client, waiting, 1 if large else _GATHERED)
@@ -276,133 +280,3 @@ def _ready(client: Any, waiting: deque[Any], most: int) -> list[Any]:
 
 
 ENGINE = DaskEngine()
-
-
-# -- tables --------------------------------------------------------------------------------------------------------
-
-
-class DaskTable(Table):
-    """A 2-D array of Dask."""
-
-    def __init__(self, array: Any, names: Sequence[str] | None = None) -> None:
-        self.engine, self.names = ENGINE, names
-        self._array = array
-        self.n_features, self.dtype = int(array.shape[1]), array.dtype
-        known = not any(math.isnan(n) for n in array.chunks[0])
-        self.n_rows = int(array.shape[0]) if known else None
-        self._cuts: dict[tuple[int, int], tuple[Graph, tuple[int, ...]]] = {}
-
-    def count(self) -> int:
-        """Return the number of rows; unknown lengths of chunks are computed by the workers."""
-        if self.n_rows is None:
-            array = self._array
-            graph = Graph(array)
-            keys = [(graph.name, i, *(0 for _ in array.chunks[1:])) for i in range(array.numblocks[0])]
-            pieces = [Piece(0, ChunkName(graph, key)) for key in keys]
-            lengths = tuple(self.engine.map(_length, pieces, stage="rows", total=len(pieces)))
-            self._array = da.Array(
-                array.dask, array.name, (lengths, *array.chunks[1:]), dtype=array.dtype, meta=array._meta
-            )
-            self.n_rows = sum(lengths)
-        return self.n_rows
-
-    def _largest(self) -> int:
-        """Return the entries of the largest chunk."""
-        return int(np.prod([max(lengths) for lengths in self._array.chunks]))
-
-    def _lengths(self, size: int, within: int) -> tuple[int, ...]:
-        """Return the lengths of pieces: the edges of chunks moved down to whole blocks, so that few rows change place.
-
-        A piece is shorter than a chunk and a block together.
-        """
-        n, most = self.count(), size * -(-self._largest() // (size * self.n_features))
-        edges = np.cumsum(self._array.chunks[0], dtype=np.int64) // size * size
-        cuts = np.unique(np.concatenate([[0], edges, np.arange(0, n, within), [n]]))
-        lengths: list[int] = []
-        for length in np.diff(cuts[cuts <= n]).tolist():
-            lengths += [most] * (length // most) + ([length % most] if length % most else [])
-        return tuple(lengths)
-
-    def pieces(
-        self, size: int, within: int, weights: Array | None = None, beside: Array | None = None
-    ) -> Iterator[Piece]:
-        """Yield pieces of whole blocks."""
-        if (size, within) not in self._cuts:
-            lengths = self._lengths(size, within)
-            cut = self._array.rechunk((lengths, (self.n_features,)), method="tasks")
-            self._cuts = {(size, within): (Graph(cut), lengths)}  # one: a method uses one size after the other
-        graph, lengths = self._cuts[size, within]
-        start = 0
-        for i, length in enumerate(lengths):
-            parts = (None if a is None else a[start : start + length] for a in (weights, beside))
-            yield Piece(start, ChunkName(graph, (graph.name, i, 0)), *parts)
-            start += length
-
-    def row_chunks(self) -> Any:
-        """Return the array with whole rows in each chunk, none much larger than the chunks that were given."""
-        array = self._array
-        if array.numblocks[1] == 1:
-            return array
-        if self.n_rows is None:
-            return array.rechunk({1: -1}, method="tasks")
-        rows = max(1, max(self._largest(), _BLOCK_ENTRIES) // self.n_features)
-        return array.rechunk({1: -1} if rows >= max(array.chunks[0]) else {0: rows, 1: -1}, method="tasks")
-
-
-def _length(piece: Piece) -> int:
-    return len(piece.rows)
-
-
-def open_table(X: Any, numbers: Callable[[Any], Array]) -> DaskTable:
-    """Return the table of a Dask array or data frame; ``numbers`` converts a partition to a 2-D array."""
-    if isinstance(X, da.Array):
-        return DaskTable(_checked(X))
-    if hasattr(X, "npartitions") and hasattr(X, "columns") and hasattr(X, "_meta"):
-        return _of_frame(X, numbers)
-    raise DataError(
-        f"{type(X).__module__}.{type(X).__name__} is not a table: pass a dask array of two dimensions or a dask data "
-        "frame"
-    )
-
-
-def _checked(X: Any) -> Any:
-    if X.ndim != 2:
-        raise DataError(
-            f"Expected a 2-D table of rows and columns, got a {X.ndim}-D dask array of shape {X.shape}. "
-            "Reshape your data, or use X[:, None] if it has a single feature."
-        )
-    if X.dtype.kind not in "fiub":
-        raise DataError(f"a dask array must contain real numbers; its dtype is {X.dtype}")
-    if not isinstance(X._meta, np.ndarray):
-        kind = type(X._meta).__name__
-        raise DataError(
-            f"the chunks of the dask array are {kind}: convert them to NumPy arrays, such as by "
-            "X.map_blocks(lambda part: part.toarray()) for sparse ones"
-        )
-    if math.isnan(X.shape[1]):
-        raise DataError("the number of columns of the dask array is unknown: call X.compute_chunk_sizes() first")
-    return X
-
-
-def _of_frame(X: Any, numbers: Callable[[Any], Array]) -> DaskTable:
-    """Return the table of a data frame, its partitions converted to arrays by the workers."""
-    from pandas.api.types import is_numeric_dtype
-
-    names = tuple(X.columns)
-    for j, kind in enumerate(X._meta.dtypes):
-        if not is_numeric_dtype(kind):
-            raise DataError(
-                f"column {j} ({str(names[j])!r}) of the dask data frame is {kind}, not numeric: leave it out or "
-                "encode it",
-                column=j,
-            )
-    lean = X.optimize()
-    name = f"lowland-numbers-{uuid.uuid4().hex}"
-    sent = f"lowland-work-{name}"
-    layer: dict[Any, Any] = {sent: Task(sent, cloudpickle.loads, packed(numbers))}
-    for i, key in enumerate(lean.__dask_keys__()):
-        layer[name, i, 0] = Task((name, i, 0), operator.call, TaskRef(sent), TaskRef(key))
-    graph = HighLevelGraph.from_collections(name, layer, dependencies=[lean])
-    lengths = (float("nan"),) * lean.npartitions
-    array = da.Array(graph, name, (lengths, (len(names),)), dtype=numbers(X._meta).dtype)
-    return DaskTable(array, names if all(isinstance(n, str) for n in names) else None)

@@ -4,9 +4,10 @@
 4,096 rows, and at most 2²² entries (32 MB in float64) or one row. A block of wide rows therefore takes no more memory
 than one of narrow rows, and a plan counts one block per thread. Sparse blocks that stay sparse have at least 256
 rows. Arrays are cut without a copy; blocks of other sizes are cut again to this size. So an array, a stream and any
-number of threads give the same bits. An iterator of blocks can be read once; a list of blocks, or a function that
-returns a new iterator, as often as a solver needs. A source has the column names of the input, if any, so that errors
-can name a cell: `DataError.row` and `DataError.column` hold the numbers.
+number of threads give the same bits. Tables of a cluster stay there (`EngineRows`): work is sent to them. An iterator
+of blocks can be read once; a list of blocks, or a function that returns a new iterator, as often as a solver needs. A
+source has the column names of the input, if any, so that errors can name a cell: `DataError.row` and `DataError.column`
+hold the numbers.
 
 **Weights** are repetitions: weight 2 is the row twice. Variances are divided by the sum of the weights minus
 ``ddof``.

@@ -1,0 +1,72 @@
+"""An engine in one file: chunks in a list, whose work is done in a random order."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import random
+
+import cloudpickle
+import numpy as np
+
+from lowland.engines import Engine, Piece, Table
+
+
+class Chunks(list):
+    """A table: arrays of rows, one below the other."""
+
+
+class ShuffledEngine(Engine):
+    """Does work in a random order, on copies of what is sent."""
+
+    def __init__(self):
+        self.order = random.Random(0)
+        self.done = []
+
+    def _all(self, work, items):
+        sent, found = cloudpickle.dumps(work), {}
+        items = list(items)
+        numbers = list(range(len(items)))
+        self.order.shuffle(numbers)
+        for number in numbers:
+            found[number] = cloudpickle.loads(sent)(pickle.loads(pickle.dumps(items[number])))
+        self.done += numbers
+        return iter([found[number] for number in range(len(items))])
+
+    def map(self, work, pieces, *, stage=None, total=None, large=False):
+        return self._all(work, pieces)
+
+    def fold(self, step, start, groups):
+        return self._all(functools.partial(_folded, step, start), groups)
+
+    def map_rows(self, work, rows, *, n_rows, width, dtype, total=None):
+        return np.concatenate(list(self._all(work, rows.pieces(1_000, 16_000))))
+
+
+def _folded(step, start, group):
+    return functools.reduce(step, group, start)
+
+
+ENGINE = ShuffledEngine()
+
+
+class ListTable(Table):
+    """The rows of `Chunks`."""
+
+    def __init__(self, chunks):
+        self.engine, self._rows = ENGINE, np.concatenate(chunks)
+        self.n_rows, self.n_features = self._rows.shape
+        self.dtype = self._rows.dtype
+
+    def count(self):
+        return self.n_rows
+
+    def pieces(self, size, within, weights=None, beside=None):
+        for start in range(0, self.n_rows, within):
+            own = slice(start, start + within)
+            yield Piece(start, self._rows[own], *(None if a is None else a[own] for a in (weights, beside)))
+
+
+def open_table(X, numbers):
+    """Return the table of chunks."""
+    return ListTable(X)
