@@ -149,6 +149,8 @@ CASES = {
     "wide, kernel": case(WIDE, method="KernelPCA", n_components=5),
     "wide, kernel, 8 threads": case([300, 60_000], "float32", threads=8, method="KernelPCA", n_components=5),
     "wide, stress": case(WIDE, "float32", method="MetricMDS", max_iter=3),
+    "wide, graph": case([400, 100_000], "float32", threads=1, method="Isomap"),
+    "square, patches, 8 threads": case([3000, 3000], "float32", threads=8, method="LLE"),
     "wide, sparse": case([1000, 200_000], density=5e-3, n_components=10),
     "tall, 8 threads": case([50_000, 1000], threads=8, n_components=10),
     "local weights, 8 threads": case([30_000, 3], sheet=True, threads=8, method="LLE"),
@@ -156,7 +158,7 @@ CASES = {
 }
 QUICK = (  # a table of each kind
     *("covariance", "EM, fewer rows", "wide, sparse", "wide", "wide, 8 threads", "wide, not centred"),
-    *("wide, scaling", "wide, factors", "local weights, 8 threads"),
+    *("wide, scaling", "wide, factors", "wide, graph", "local weights, 8 threads"),
 )
 MOST = 1.5  # a plan may be this many times what is taken, or what is taken this many times the plan
 MOST_IN_TURNS = 3  # where threads are more than processors, not all of them hold their blocks at the same time

@@ -18,6 +18,7 @@ from lowland.graph.geometry import Coordinates, around_bytes
 from lowland.graph.measures import EuclideanRows, SparseRows, pair_distances
 from lowland.graph.neighbors import search_cost, searcher
 from lowland.graph.patches import Patches, flatness
+from lowland.graph.scores import SINGLE
 from lowland.methods.linear.projections import principal_axes
 from lowland.rows.row_source import as_rows
 from lowland.spectral import dual as dual_module
@@ -371,6 +372,43 @@ def test_planned_memory_of_sparse_searches_and_patches_is_that_of_each_thread(rn
         assert around_bytes(shape, n, k, copies=1) <= 3 * planned_around
     with lowland.config(threads=1000):  # more threads than parts: the others have nothing to do
         assert measures.sparse_search_bytes(n, columns, stored, k) == -(-n // SparseRows.rows_at_once) * planned
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("n", "columns"), [(300, 40_000), (1500, 3000)])
+def test_planned_memory_of_dense_searches_and_patches_is_what_they_take(rng, n, columns, dtype):
+    X, k = rng.standard_normal((n, columns), dtype=np.dtype(dtype).type), 10
+    shape = DataShape(n, columns, X.dtype)
+    with lowland.config(threads=1):
+        searcher("euclidean", X[:, :3000]).graph(k)  # compiled loops are loaded
+        planned = sum(search_cost(shape, k, "euclidean")[0].values())
+        assert 0.8 < planned / peak_of(lambda: searcher("euclidean", X).graph(k)) < 1.25  # no second copy of the rows
+        patches, geometry = Patches.of_graph(searcher("euclidean", X).graph(k)), Coordinates(X)
+        planned = around_bytes(shape, n, k, copies=1)
+        assert 0.8 < planned / peak_of(lambda: patches.each(geometry, lambda G: flatness(G, 2))) < 1.25
+
+
+def test_threads_are_planned_with_rows_in_their_own_precision():
+    def compared(dtype):
+        parts, _ = search_cost(DataShape(3000, 3000, np.dtype(dtype)), 10, "euclidean")
+        return parts["rows compared"]
+
+    with lowland.config(threads=1):
+        assert compared("float32") == compared("float64")  # one thread shifts rows, in float64
+    with lowland.config(threads=8):
+        assert compared("float64") - compared("float32") == 8 * 4 * measures.SHIFTED_ENTRIES
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+def test_the_trial_of_single_precision_is_that_of_a_look_up(rng, clusters):
+    X = rng.standard_normal((500, 2000))
+    X[250:] += 1e7 * clusters  # of tight clusters far apart, single precision certifies no list
+    search = BlockSearcher(EuclideanRows(X, lambda rows: rows, "euclidean"))
+    search._prepare(10)
+    assert search._hard is clusters
+    tried = search.order[:64]
+    looked = search._looked(search._table(SINGLE), search.measure.own(tried), 10, tried)
+    assert search._failed(search._table(SINGLE), 10) == np.mean(~looked.sure)
 
 
 def test_differences_of_sparse_rows_have_the_same_bits_in_any_number_of_pieces(rng, monkeypatch):

@@ -98,14 +98,25 @@ class BlockSearcher(Searcher):
         with self._lock:
             if self._hard is not None:
                 return
-            self.order = np.random.default_rng(0).permutation(
-                self.n
-            )  # random, so that no order of the rows makes lists change often
+            # the order is random, so that no order of the rows makes lists change often
+            self.order = np.random.default_rng(0).permutation(self.n)
             self.scale = float(np.sqrt(self.measure.squares.max())) or 1.0
-            tried = self.order[:_TRIAL_POINTS]
             with thread_pool.one_blas_thread():
-                lists = self._looked(self._table(SINGLE), self.measure.own(tried), min(k, self.n - 1), tried)
-            self._hard = bool(np.mean(~lists.sure) > _FAILED)
+                self._hard = self._failed(self._table(SINGLE), min(k, self.n - 1)) > _FAILED
+
+    def _failed(self, table: _Table, k: int) -> float:
+        """Return the share of uncertified lists among those of the first points of a table.
+
+        Their rows are in the table already, so of wide rows only the few that are refined at a time are copied.
+        """
+        tried = self.order[:_TRIAL_POINTS]
+        found = self._scored(table, table.rows[: len(tried)], min(_count(k, table.kind) + 1, self.n))
+        sure = []
+        for part in row_tiles(len(tried), self.measure.width):
+            inside = _Candidates(*(x[part] for x in found))
+            rows = self.measure.X[tried[part]]
+            sure.append(self._refined(rows, table.sizes[part], inside, k, tried[part]).sure)
+        return float(np.mean(~np.concatenate(sure)))
 
     def _chosen(self) -> _Table:
         """Return the rows to multiply, in the precision that certifies most lists."""
@@ -213,7 +224,7 @@ class BlockSearcher(Searcher):
         def look(numbers: Array) -> None:
             self._put(lists, numbers, self._looked(table, self.measure.own(numbers), k, numbers))
 
-        parts = [again[part] for part in tiles(len(again), _NEW_ROWS_AT_ONCE)]
+        parts = [again[part] for part in row_tiles(len(again), self.measure.width, _NEW_ROWS_AT_ONCE)]
         for _ in thread_pool.run(look, parts, stage="neighbours, again", total=len(parts)):
             pass
 
@@ -303,19 +314,22 @@ class BlockSearcher(Searcher):
 
     def _looked(self, table: _Table, rows: Any, k: int, own: Array | None) -> _Lists:
         """Return the lists of a few rows; ``own`` are their own numbers, which do not count."""
-        from .search_loops import take_rows
-
         left = np.empty((len(rows.rows), table.rows.shape[1]), dtype=table.kind)
         sizes = fill(left, rows.shifted, self.scale)
         far = ~(sizes < _FAR)
         left[far] = 0.0
-        end = tail(left)
-        m = min(_count(k, table.kind) + (own is not None), self.n)
-        found = _Candidates.empty(len(left), m, table.kind)
-        for part in tiles(self.n, _TILE):
-            take_rows(self._score(left, end, table.rows[part]), *found, 0, part.start)
+        found = self._scored(table, left, min(_count(k, table.kind) + (own is not None), self.n))
         lists = self._refined(rows.rows, sizes, found, k, own)
         return lists._replace(sure=lists.sure & ~far)
+
+    def _scored(self, table: _Table, left: Array, m: int) -> _Candidates:
+        """Return the m best of all points for each of a few rows z, 1, −½‖z‖²."""
+        from .search_loops import take_rows
+
+        end, found = tail(left), _Candidates.empty(len(left), m, table.kind)
+        for part in tiles(self.n, _TILE):
+            take_rows(self._score(left, end, table.rows[part]), *found, 0, part.start)
+        return found
 
     # -- from candidates to neighbours --------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ def _points_at_once(k: int, width: int) -> int:
 def around_bytes(shape: DataShape, n: int, k: int, copies: int) -> int:
     """Return what products around n points of k neighbours take on all threads, with so many ``copies`` of them.
 
-    >>> around_bytes(DataShape(9, 5, np.dtype(float)), 9, 3, copies=0) == 2 * 8 * 9 * 3 * 5
+    >>> around_bytes(DataShape(9, 5, np.dtype(float)), 9, 3, copies=0) == 8 * 9 * (3 + 2) * 5
     True
     """
     columns, stored = shape.n_features, shape.entries // max(1, shape.n_rows or 1)
@@ -74,7 +74,7 @@ def around_bytes(shape: DataShape, n: int, k: int, copies: int) -> int:
         offsets = 8 * (k + 1) * min(columns, entries) + 40 * entries + 12 * batch * stored
         offsets += 9 * columns if entries * _SPARSE_LIST >= columns else 0  # the table of `_Union`
     else:
-        offsets = 2 * 8 * batch * k * columns
+        offsets = 8 * batch * (k + 2) * columns  # of all neighbours, and the rows of the points and of one neighbour
     return min(settings.threads(), -(-n // batch)) * (offsets + 8 * copies * batch * k * k)
 
 
@@ -102,7 +102,7 @@ class Coordinates(Geometry):
 
     def _take(self, numbers: Array) -> Array:
         if sp.issparse(self.X):
-            return self.X[numbers.ravel()].toarray().astype(np.float64).reshape(*numbers.shape, -1)
+            return self.X[numbers].toarray().astype(np.float64, copy=False)
         return self.X[numbers].astype(np.float64, copy=False)
 
     def around(self, points: Array, neighbors: Array) -> Array:
@@ -119,7 +119,9 @@ class Coordinates(Geometry):
         return self._products(rows.astype(np.float64, copy=False), neighbors)
 
     def _products(self, centers: Array, neighbors: Array) -> Array:
-        Z = self._take(neighbors) - centers[:, None, :]
+        Z = np.empty((*neighbors.shape, centers.shape[1]))
+        for j, column in enumerate(neighbors.T):  # one neighbour of each at a time: the rows are not held twice
+            np.subtract(self._take(column), centers, out=Z[:, j])
         return Z @ Z.transpose(0, 2, 1)
 
     def _sparse_products(self, centers: Any, neighbors: Array) -> Array:

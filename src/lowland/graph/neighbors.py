@@ -249,7 +249,8 @@ def search_cost(shape: DataShape, k: int, metric: str) -> tuple[dict[str, int], 
         parts["rows of length 1"] = n * d * row_bytes(metric, shape.dtype.itemsize)
     if metric == "seuclidean":
         parts["scaled rows"] = n * d * 8
-    parts["rows compared"] = workers * 8 * (min(n * n, FEW_ENTRIES) + min(n * d, SHIFTED_ENTRIES))
+    at_once = max(2 * 8, workers * shape.dtype.itemsize)  # bytes of an entry: one thread shifts rows, all refine lists
+    parts["rows compared"] = workers * 8 * min(n * n, FEW_ENTRIES) + at_once * min(n * d, SHIFTED_ENTRIES)
     if d <= TREE_COLUMNS:
         parts["tree"] = n * (d * 16 + 24)
     elif float(n) ** 2 * d > APPROXIMATE:
