@@ -74,7 +74,7 @@ def read_input(
     _note_left_out(selection)
     if chosen is None:
         _warn_of_row_numbers(table, selection)
-    return replace(_rows_of(table, selection), id=keep.id)
+    return replace(rows_of(table, selection), id=keep.id)
 
 
 def _refuse_text(table: Table, chosen: Sequence[str]) -> None:
@@ -160,7 +160,7 @@ def read_for(
             f"{table.source} has {len(selection.names)} {kind}columns; the model was fitted on {len(wanted)}"
         )
     if not isinstance(selection, Selection):
-        return replace(_rows_of(table, selection), rows=_mixed(selection.frame, None if own is None else wanted))
+        return replace(rows_of(table, selection), rows=_mixed(selection.frame, None if own is None else wanted))
     # Columns matched by position get the model's names, because the model checks the names.
     rows = RowSource.from_array(selection.X, names=None if own is None else wanted)
     return replace(_dense(table, selection), rows=rows)
@@ -260,7 +260,7 @@ def _dense(table: Table, selection: Selection) -> Input:
     return Input(rows, shape, table.source, selection.names, table, selection.left_out)
 
 
-def _rows_of(table: Table, selection: Selection | MixedSelection) -> Input:
+def rows_of(table: Table, selection: Selection | MixedSelection) -> Input:
     """Return the rows of the selected columns: numbers, or a data frame if some are categories."""
     from ..data.table import Selection
 

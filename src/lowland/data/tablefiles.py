@@ -11,7 +11,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from ..core.cost import check_allocation
-from ..core.errors import DataError
+from ..core.errors import DataError, MemoryLimitError
 from ..core.formatting import first_line
 from .arraytable import ArrayTable
 from .options import ReadOptions
@@ -38,7 +38,7 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
             if options.vector in schema.names:
                 return _with_vectors(source.name, file, options)
             frame = _frame(file.read())
-    except DataError:
+    except (DataError, MemoryLimitError):
         raise
     except _DAMAGE as error:
         raise DataError(f"{source.name} is damaged or not a Parquet file: {first_line(error)}") from error
@@ -57,7 +57,7 @@ def read_arrow(source: Source, options: ReadOptions) -> Table:
             table.validate(full=True)
             check_names(source.name, table.column_names)
             frame = _frame(table)
-    except DataError:
+    except (DataError, MemoryLimitError):
         raise
     except _DAMAGE as error:
         raise DataError(f"{source.name} is damaged or not an Arrow file: {first_line(error)}") from error
