@@ -125,7 +125,7 @@ def perform_stream(job: Job, stream: StreamOptions) -> Answer:
     if job.model is not None:
         save(done.model, job.model)
     if job.report is not None or job.figure.figure is not None:
-        _, made = sampled(job, stream, done)
+        made = sampled(job, stream, done)
         if job.report is not None:
             from ..report.html import write_page
 

@@ -241,7 +241,7 @@ def interpolation_words(written: Written) -> str:
     )
 
 
-def sampled(job: Job, stream: StreamOptions, done: Streamed) -> tuple[Job, Made]:
+def sampled(job: Job, stream: StreamOptions, done: Streamed) -> Made:
     """Return a reduction of sampled rows, for reports and figures: those of the fit, if it was to a sample."""
     from ..data.table import Table
     from ..rows.sampling import draw_pieces
@@ -259,7 +259,7 @@ def sampled(job: Job, stream: StreamOptions, done: Streamed) -> tuple[Job, Made]
         wanted = default_names(fitted.n_features_in_) if names is None else [str(name) for name in names]
         given = replace(_input(table, fitted, wanted, names is not None), id=job.keep.id, left_out=done.names_left_out)
     note(f"--report and --figure show a sample of {sample.rows.height:,} of {sample.n_rows:,} rows")
-    return job, Made(fitted, fitted.transform(given.rows), given)
+    return Made(fitted, fitted.transform(given.rows), given, sampled_from=sample.n_rows)
 
 
 def _input(table: Any, fitted: Any, wanted: list[str], named: bool) -> Input:
