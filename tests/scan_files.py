@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 import lowland
 
@@ -55,6 +57,46 @@ def _function(path: Path, X: Any) -> Any:
     return lowland.data.scan(lambda: (X[i : i + 501] for i in cuts))
 
 
+def _csv(path: Path, X: Any) -> Any:
+    _frame(X).write_csv(path / "rows.csv")
+    return lowland.data.scan(path / "rows.csv")
+
+
+def _packed(path: Path, X: Any) -> Any:
+    text = _frame(X).write_csv(separator=";").replace(".", ",")
+    (path / "rows.csv.gz").write_bytes(gzip.compress(text.encode()))
+    return lowland.data.scan(path / "rows.csv.gz")
+
+
+def _folder(path: Path, X: Any) -> Any:
+    (path / "parts").mkdir(exist_ok=True)
+    for i, part in enumerate(np.array_split(X, 3)):
+        np.save(path / "parts" / f"{i}.npy", part)
+    return lowland.data.scan(path / "parts")
+
+
+def _csv_list(path: Path, X: Any) -> Any:
+    files = [path / f"{i}.csv" for i in range(3)]
+    for file, part in zip(files, np.array_split(X, 3), strict=True):
+        _frame(part).write_csv(file)
+    return lowland.data.scan(files)
+
+
+def _zarr(path: Path, X: Any) -> Any:
+    zarr = pytest.importorskip("zarr")
+    chunks = (min(100, len(X)), max(1, X.shape[1] // 2))
+    zarr.create_array(str(path / "rows.zarr"), data=X, chunks=chunks, overwrite=True)
+    return lowland.data.scan(path / "rows.zarr")
+
+
+def _memory(path: Path, X: Any) -> Any:
+    fsspec = pytest.importorskip("fsspec")
+    url = f"memory://{path.name}/rows.parquet"
+    with fsspec.open(url, "wb") as file:
+        _frame(X).write_parquet(file, row_group_size=max(1, len(X) // 3))
+    return lowland.data.scan(url)
+
+
 SCANS = {
     "npy": _npy,
     "fortran npy": _fortran,
@@ -65,3 +107,8 @@ SCANS = {
     "arrow stream": _arrow_stream,
     "function": _function,
 }
+
+TEXTS = {"csv": _csv, "packed csv": _packed}
+OTHERS = {"folder of npy": _folder, "list of csv": _csv_list, "zarr": _zarr, "memory url": _memory}
+FILES = {**{form: make for form, make in SCANS.items() if form != "function"}, **TEXTS}  # of one local file each
+ALL = {**SCANS, **TEXTS, **OTHERS}

@@ -19,7 +19,7 @@ from lowland.core.read_ahead import ahead
 from lowland.rows.object_rows import gather, take
 from lowland.rows.row_source import as_rows
 from lowland.rows.scan_rows import ScanRows
-from scan_files import SCANS
+from scan_files import ALL, SCANS
 
 METHODS = {
     "pca": lowland.PCA(3),
@@ -44,10 +44,10 @@ def same(found, expected):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("form", SCANS)
+@pytest.mark.parametrize("form", ALL)
 def test_a_scan_gives_the_bits_of_the_array(form, name, rng, tmp_path):
     X = table(rng, 9001, 6)  # three blocks, the last one short
-    scan = SCANS[form](tmp_path, X)
+    scan = ALL[form](tmp_path, X)
     expected, found = clone(METHODS[name]).fit(X), clone(METHODS[name]).fit(scan)
     same(found, expected)
     np.testing.assert_array_equal(found.transform(scan), expected.transform(X))
@@ -64,11 +64,11 @@ def test_wide_tables_give_the_bits_of_the_array(form, name, rng, tmp_path):
     np.testing.assert_array_equal(found.transform(scan), expected.transform(X))
 
 
-@pytest.mark.parametrize("form", SCANS)
+@pytest.mark.parametrize("form", ALL)
 @pytest.mark.parametrize("size", [1, 7, 500, 4096, 100_000])
 def test_blocks_have_the_asked_length(form, size, rng, tmp_path):
     X = table(rng, 1203, 3)
-    source = as_rows(SCANS[form](tmp_path, X))
+    source = as_rows(ALL[form](tmp_path, X))
     assert isinstance(source, ScanRows)
     blocks = list(source.blocks(size, first=5))
     assert [len(b.rows) for b in blocks[:-1]] == [5, *[size] * (len(blocks) - 2)]
@@ -88,8 +88,8 @@ def test_a_pass_resumes_at_a_block(rng, tmp_path):
 
 def test_blocks_can_be_kept(rng, tmp_path):
     X = table(rng, 5000, 4)
-    for form in SCANS:
-        kept = list(SCANS[form](tmp_path, X).arrays(rows=100))
+    for form in ALL:
+        kept = list(ALL[form](tmp_path, X).arrays(rows=100))
         np.testing.assert_array_equal(np.concatenate(kept), X)
 
 
@@ -261,6 +261,17 @@ def test_memory_stays_flat(n, width, fortran, tmp_path):
         array[i : i + step] = rng.random((min(step, n - i), width))
     del array
     assert growth(path) < (100 if width < 1000 else 200)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in kilobytes on Linux only")
+def test_memory_stays_flat_for_text(tmp_path):
+    """A text of 250 MB (80 MB of numbers) takes less than 100 MB."""
+    rows = pl.DataFrame(np.random.default_rng(0).random((5000, 20))).write_csv(include_header=False)
+    with (tmp_path / "rows.csv").open("w") as file:
+        for _ in range(130):
+            file.write(rows)
+    assert (tmp_path / "rows.csv").stat().st_size > 240_000_000
+    assert growth(tmp_path / "rows.csv", header=False) < 100
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in kilobytes on Linux only")

@@ -152,6 +152,15 @@ def typed(
     return Typed(pl.Series(name, values))
 
 
+def as_text(name: str, cells: Any, missing: tuple[str, ...] = MISSING) -> pl.Series:
+    """Return a column of text cells as they are; words for missing values become missing.
+
+    >>> as_text("a", pa.chunked_array([["1", " NA ", " x"]])).to_list()
+    ['1', None, ' x']
+    """
+    return pl.Series(name, pc.if_else(pc.is_valid(_trimmed(cells, missing)), cells, pa.scalar(None, cells.type)))
+
+
 def with_marks(column: Typed, marks: Marks, below_limit: str = "error") -> Typed:
     """Return a column that stayed text as numbers, if all cells are numbers with these marks; else as it is.
 

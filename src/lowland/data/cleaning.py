@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -71,12 +71,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class TypedColumns:
-    """The columns of a table, those with stray cells, the number marks, and a note on dates."""
+    """The columns of a table, those with stray cells, the number marks, a note on dates, and their forms."""
 
     frame: pl.DataFrame
     problems: list[Problem]
     marks: Marks
     dates: str | None
+    date_forms: Mapping[str, str] = field(default_factory=dict)
 
 
 def type_columns(dialect: Dialect, columns: list[Any], options: ReadOptions) -> TypedColumns:
@@ -99,7 +100,8 @@ def type_columns(dialect: Dialect, columns: list[Any], options: ReadOptions) -> 
         if column.stray
     ]
     frame = _without_nan(pl.DataFrame([column.values for column in made]))
-    return TypedColumns(frame, problems, marks, _date_note(made))
+    forms = {column.values.name: column.date_format for column in made if column.date_format is not None}
+    return TypedColumns(frame, problems, marks, _date_note(made), forms)
 
 
 def _without_nan(frame: pl.DataFrame) -> pl.DataFrame:

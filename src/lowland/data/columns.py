@@ -33,15 +33,20 @@ def finished(table: Table, options: ReadOptions) -> Table:
 
 def _without_codes(table: Table, options: ReadOptions) -> Table:
     """Replace values such as 999 that mean missing in columns of numbers."""
+    frame = without_codes(table.frame, options)
+    return table if frame is table.frame else replace(table, frame=frame)
+
+
+def without_codes(frame: pl.DataFrame, options: ReadOptions) -> pl.DataFrame:
+    """Return a frame with missing values for codes such as 999 in columns of numbers."""
     codes = [float(word) for word in options.na if is_number(word)]
     if not codes:
-        return table
-    numbers = [name for name, dtype in table.frame.schema.items() if dtype.is_numeric()]
-    frame = table.frame.with_columns(
+        return frame
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
+    return frame.with_columns(
         pl.when(pl.col(name).cast(pl.Float64).is_in(codes)).then(None).otherwise(pl.col(name)).alias(name)
         for name in numbers
     )
-    return replace(table, frame=frame)
 
 
 def checked_roles(table: Table, roles: Mapping[str, str]) -> Mapping[str, str]:

@@ -80,6 +80,18 @@ def parse_dates(cells: pl.Series) -> ParsedDates | None:
     return None
 
 
+def dates_in(cells: pl.Series, form: str) -> pl.Series | None:
+    """Return a column of text as dates of one of the forms of `parse_dates`; None if some cell does not fit.
+
+    >>> dates_in(pl.Series(["1/2/2025"]), "%m/%d/%Y").to_list()
+    [datetime.date(2025, 1, 2)]
+    """
+    parsed = parse_dates(cells)
+    if parsed is None or form not in parsed.formats:
+        return None
+    return parsed.values if form == parsed.formats[0] else _by(cells.str.strip_chars(), form)
+
+
 def ordered_dates(cells: pl.Series, order: str) -> pl.Series:
     """Return texts such as 1/2/2024 as times, cell by cell, in the order "dmy" or "mdy"; others become missing.
 

@@ -17,7 +17,7 @@ from ..core.errors import DataError
 from ..core.formatting import first_line
 from ..core.message import Message, Setting
 from .cells import MISSING
-from .cleaning import type_columns
+from .cleaning import TypedColumns, type_columns
 from .dialect import COMMENT, Dialect, dialect_note, find_dialect, split_lines
 from .encodings import Scan, decode, scan_text
 from .options import ReadOptions
@@ -34,14 +34,32 @@ _MEMORY_PER_FILE_BYTE = 2  # measured: the text and the numbers of a file take 1
 
 
 @dataclass(frozen=True)
-class _File:
-    """A text file and what is known of it; ``text`` is its content if Arrow cannot read the bytes as they are."""
+class TextFile:
+    """A text file, or a part of it, and what is known of it.
+
+    ``text`` is its content if Arrow cannot read the bytes as they are; ``table_line`` is the first line of the table.
+    """
 
     source: Source
     scan: Scan
     dialect: Dialect
     text: bytes | None = None
     n_removed: int = 0  # comment lines among the rows
+    table_line: int = 1
+
+    def first_line(self, n_rows: int) -> int | None:
+        """Return the line of the first row if each row is one line, else None.
+
+        Blank lines and line breaks inside quotes can only add lines: equal counts mean one line for each row.
+        """
+        before = self.dialect.skip + self.dialect.header
+        plain = self.scan.n_lines == n_rows + before and not self.n_removed
+        return 1 + self.source.lines_before + before if plain else None
+
+    def lines(self, rows: Collection[int], n_rows: int) -> dict[int, int]:
+        """Return the lines of some of the rows."""
+        first = self.first_line(n_rows)
+        return lines_of(self, rows) if first is None else {row: first + row for row in rows}
 
 
 def read_delimited(source: Source, options: ReadOptions, separator: str | None = None) -> Table:
@@ -52,34 +70,41 @@ def read_delimited(source: Source, options: ReadOptions, separator: str | None =
         f"reading {source.name}",
         "save the numbers as .npy, which is read from disk as needed",
     )
-    sample, complete = _sample(source, scan, options)
+    sample, complete = sample_of(source, scan, options)
     dialect = find_dialect(source.name, sample, complete, options, separator)
-    file = _prepared(source, scan, dialect)
-    if file.scan.n_quotes % 2:
-        _refuse_open_quote(file)
-    missing = [*MISSING, *options.na]
-    columns: list[Any] | None = read_plain(source, scan, dialect, missing)
-    columns = _parse(file, missing) if columns is None else columns[::-1]
-    n_rows = len(columns[0])
-    if n_rows == 0:
-        raise DataError(f"{source.name} has a header but no rows; a table needs at least one row")
-    # Blank lines and line breaks inside quotes can only add lines: equal counts mean one line for each row.
-    before = dialect.skip + dialect.header
-    first_line = 1 + before if file.scan.n_lines == n_rows + before and not file.n_removed else None
-    typed = type_columns(dialect, columns, options)
-    if typed.marks.decimal != dialect.marks.decimal:  # later lines have decimal commas: points may separate thousands
-        file = replace(file, dialect=replace(dialect, marks=typed.marks))
-        typed = type_columns(file.dialect, _parse(file, missing), options)
+    file, typed = typed_columns(prepared(source, scan, dialect), options)
+    n_rows = typed.frame.height
     needed = {cell.row for problem in typed.problems for cell in problem.stray}
-    lines = {row: first_line + row for row in needed} if first_line is not None else _lines_of(file, needed)
+    lines = file.lines(needed, n_rows)
     faults = {problem.name: problem.message(source.name, lines) for problem in typed.problems}
     stray = {problem.name: problem.located(lines) for problem in typed.problems}
     noted = dialect_note(replace(dialect, marks=typed.marks), scan.encoding, separator)
     notes = tuple(text for text in (noted, typed.dates) if text is not None)
-    return Table(typed.frame, source.name, first_line, faults, notes, stray)
+    return Table(typed.frame, source.name, file.first_line(n_rows), faults, notes, stray)
 
 
-def _sample(source: Source, scan: Scan, options: ReadOptions) -> tuple[str, bool]:
+def typed_columns(file: TextFile, options: ReadOptions) -> tuple[TextFile, TypedColumns]:
+    """Return the columns of a text, each with its type, and the text with the number marks that they have."""
+    missing = [*MISSING, *options.na]
+    columns = columns_of(file, missing)
+    if len(columns[0]) == 0:
+        raise DataError(f"{file.source.name} has a header but no rows; a table needs at least one row")
+    typed, dialect = type_columns(file.dialect, columns, options), file.dialect
+    if typed.marks.decimal != dialect.marks.decimal:  # later lines have decimal commas: points may separate thousands
+        file = replace(file, dialect=replace(dialect, marks=typed.marks))
+        typed = type_columns(file.dialect, parse(file, missing), options)
+    return file, typed
+
+
+def columns_of(file: TextFile, missing: list[str]) -> list[Any]:
+    """Return the columns as series or Arrow arrays, last one first: numbers where all cells are, else strings."""
+    if file.scan.n_quotes % 2:
+        _refuse_open_quote(file)
+    plain: list[Any] | None = read_plain(file.source, file.scan, file.dialect, missing)
+    return parse(file, missing) if plain is None else plain[::-1]
+
+
+def sample_of(source: Source, scan: Scan, options: ReadOptions) -> tuple[str, bool]:
     """Return the first lines, with enough lines of the table, and whether they are all."""
     n_bytes = 1 << 16
     while True:
@@ -99,10 +124,10 @@ def _n_table_lines(head: bytes, options: ReadOptions) -> int:
     return sum(bool(line) and not line.startswith(comment) for line in cells)
 
 
-def _prepared(source: Source, scan: Scan, dialect: Dialect) -> _File:
+def prepared(source: Source, scan: Scan, dialect: Dialect, table_line: int | None = None) -> TextFile:
     """Return the file as Arrow can read it: UTF-8, one character between cells, no comments among the rows."""
     if scan.is_utf8 and dialect.comment is None and dialect.separator != " ":
-        return _File(source, scan, dialect)
+        return TextFile(source, scan, dialect, table_line=table_line or dialect.skip + 1)
     text = decode(source, source.read(), scan.encoding)
     lines = io.StringIO(text, newline="").readlines()
     n_lines, removed = len(lines), 0
@@ -118,10 +143,10 @@ def _prepared(source: Source, scan: Scan, dialect: Dialect) -> _File:
         content = "".join(lines)
     packed = content.encode("utf-8", errors="replace")
     counted = Scan(scan.encoding, len(packed), n_lines, packed.count(b'"'))
-    return _File(source, counted, dialect, packed, removed)
+    return TextFile(source, counted, dialect, packed, removed, table_line or dialect.skip + 1)
 
 
-def _records(file: _File) -> Iterator[tuple[int, list[str]]]:
+def records_of(file: TextFile) -> Iterator[tuple[int, list[str]]]:
     """Yield each record with its first line number; slow, for locating errors."""
     dialect = file.dialect
     with file.source.open() as raw:
@@ -129,8 +154,9 @@ def _records(file: _File) -> Iterator[tuple[int, list[str]]]:
         numbers: list[int] = []  # the lines that the reader took
 
         def kept() -> Iterator[str]:
-            for number, line in enumerate(text, start=1):
-                if number > dialect.skip and (dialect.comment is None or not line.startswith(dialect.comment)):
+            before = file.source.lines_before
+            for number, line in enumerate(text, start=before + 1):
+                if number > before + dialect.skip and (dialect.comment is None or not line.startswith(dialect.comment)):
                     numbers.append(number)
                     yield line
 
@@ -144,13 +170,14 @@ def _records(file: _File) -> Iterator[tuple[int, list[str]]]:
             raise DataError(f"{file.source.name}, line {numbers[begin]}: {error}") from error
 
 
-def _refuse_open_quote(file: _File) -> None:
+def _refuse_open_quote(file: TextFile) -> None:
     """Raise if a quotation mark is never closed: one cell would contain all rows after it."""
-    begin = 1
-    for begin, _ in _records(file):  # noqa: B007
+    before = file.source.lines_before
+    begin = before + 1
+    for begin, _ in records_of(file):  # noqa: B007
         pass
     with file.source.open() as raw, io.TextIOWrapper(raw, encoding=file.scan.encoding, newline="") as text:
-        last = csv.reader(islice(text, begin - 1, None), delimiter=file.dialect.separator, strict=True)
+        last = csv.reader(islice(text, begin - before - 1, None), delimiter=file.dialect.separator, strict=True)
         try:
             for _ in last:
                 pass
@@ -159,7 +186,7 @@ def _refuse_open_quote(file: _File) -> None:
                 raise DataError(f"{file.source.name}, line {begin}: unclosed quotation mark; close it") from error
 
 
-def _parse(file: _File, missing: list[str]) -> list[Any]:
+def parse(file: TextFile, missing: list[str]) -> list[Any]:
     """Return the columns as Arrow arrays, last one first: numbers where all cells are, else strings."""
     dialect = file.dialect
     # Arrow converts columns that begin with numbers itself; if a later cell is none, it returns text.
@@ -199,10 +226,10 @@ def _parse(file: _File, missing: list[str]) -> list[Any]:
             raise DataError(f"{file.source.name}: cannot be read: {first_line(error)}") from error
 
 
-def _explain(file: _File, error: Exception) -> NoReturn:
+def _explain(file: TextFile, error: Exception) -> NoReturn:
     """Raise an error that names the line that pyarrow could not parse."""
-    expected, first = len(file.dialect.names), file.dialect.skip + 1
-    for line, cells in _records(file):
+    expected, first = len(file.dialect.names), file.table_line
+    for line, cells in records_of(file):
         if cells and len(cells) != expected:
             advice: Message | str = "look for a missing or extra separator, or an unclosed quotation mark"
             if cells[0].startswith("#"):
@@ -217,12 +244,12 @@ def _explain(file: _File, error: Exception) -> NoReturn:
     raise DataError(f"{file.source.name} cannot be read as a table: {first_line(error)}") from error
 
 
-def _lines_of(file: _File, rows: Collection[int]) -> dict[int, int]:
+def lines_of(file: TextFile, rows: Collection[int]) -> dict[int, int]:
     """Return the first lines of some rows, by reading up to them."""
     lone, last, header = len(file.dialect.names) == 1, max(rows, default=-1), file.dialect.header
     found: dict[int, int] = {}
     if rows:
-        lines = (line for line, cells in _records(file) if cells or lone)
+        lines = (line for line, cells in records_of(file) if cells or lone)
         for row, line in enumerate(islice(lines, int(header), last + 1 + header)):
             if row in rows:
                 found[row] = line

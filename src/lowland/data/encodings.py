@@ -87,7 +87,7 @@ def decode(source: Source, content: bytes, encoding: str) -> str:
     try:
         return content.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
+        line = source.lines_before + content[: error.start].count(b"\n") + 1
         raise DataError(
             Message(
                 f"{source.name}, line {line}: the bytes are not {encoding}; use another ",
@@ -129,7 +129,7 @@ def _single_byte(source: Source) -> str:
 
 def _refuse_mixture(source: Source) -> None:
     with source.open() as file:
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(file, start=source.lines_before + 1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:

@@ -24,7 +24,7 @@ _GLOB = "*?["
 def read_folder(path: Path, options: ReadOptions, read: Callable[..., Table]) -> Table:
     """Read a folder, or the files that a pattern matches: images, texts, or parts of one table, by ``read``."""
     pattern = any(sign in str(path) for sign in _GLOB) and not path.is_dir()
-    files = _matches(path) if pattern else _inside(path)
+    files = files_matching(path) if pattern else files_inside(path)
     root = _common(files) if pattern else path
     if not files:
         raise DataError(f"{path}: no file matches" if pattern else f"{path}: the folder contains no files")
@@ -42,7 +42,7 @@ def read_folder(path: Path, options: ReadOptions, read: Callable[..., Table]) ->
     return _read_parts(root, parts, options, len(files) - len(parts), read)
 
 
-def _inside(folder: Path) -> list[Path]:
+def files_inside(folder: Path) -> list[Path]:
     """Return all files of a folder and its subfolders, without hidden ones and markers such as _SUCCESS."""
     files = []
     for parent, folders, names in os.walk(folder):
@@ -51,7 +51,8 @@ def _inside(folder: Path) -> list[Path]:
     return sorted(files)
 
 
-def _matches(path: Path) -> list[Path]:
+def files_matching(path: Path) -> list[Path]:
+    """Return the files that a pattern matches, sorted."""
     return sorted(Path(name) for name in glob.glob(str(path), recursive=True) if os.path.isfile(name))
 
 
@@ -85,9 +86,9 @@ def _read_parts(
         return _stacked_arrays(root, files, parts, options)
     frames = []
     for file, part in zip(files, parts, strict=True):
-        keys = _keys(root, file)
-        if {*part.names, *keys} != {*first.names, *_keys(root, files[0])}:
-            differ = sorted({*part.names, *keys} ^ {*first.names, *_keys(root, files[0])})
+        keys = folder_keys(root, file)
+        if {*part.names, *keys} != {*first.names, *folder_keys(root, files[0])}:
+            differ = sorted({*part.names, *keys} ^ {*first.names, *folder_keys(root, files[0])})
             raise DataError(
                 f"{file} and {files[0]} have different columns: {', '.join(map(repr, differ[:5]))}; the files of one "
                 "table must have the same"
@@ -107,7 +108,7 @@ def _read_parts(
         ) from error
     notes = (f"read {len(files)} files", *dict.fromkeys(note for part in parts for note in part.notes))
     table = Table(whole, root.name or str(root), None, faults, (*notes, *unread_note(n_other)), stray)
-    return replace(table, frame=_typed_keys(whole, _keys(root, files[0])), roles=first.roles)
+    return replace(table, frame=_typed_keys(whole, folder_keys(root, files[0])), roles=first.roles)
 
 
 def _stacked_arrays(root: Path, files: Sequence[Path], parts: Sequence[Table], options: ReadOptions) -> Table:
@@ -124,7 +125,7 @@ def _stacked_arrays(root: Path, files: Sequence[Path], parts: Sequence[Table], o
             raise DataError(f"{file} has {array.shape[1]} columns and {files[0]} has {arrays[0].shape[1]}")
     asides = [part.aside for part in parts]
     keyed = [
-        aside.with_columns(pl.lit(value).alias(key) for key, value in _keys(root, file).items())
+        aside.with_columns(pl.lit(value).alias(key) for key, value in folder_keys(root, file).items())
         for aside, file in zip(asides, files, strict=True)
         if aside.width
     ]
@@ -136,7 +137,7 @@ def _stacked_arrays(root: Path, files: Sequence[Path], parts: Sequence[Table], o
     return finished(table, ReadOptions(normalize=options.normalize))
 
 
-def _keys(root: Path, file: Path) -> dict[str, str]:
+def folder_keys(root: Path, file: Path) -> dict[str, str]:
     """Return the key=value folders between the root and a file."""
     folders = file.relative_to(root).parts[:-1] if file.is_relative_to(root) else ()
     return dict(folder.split("=", 1) for folder in folders if "=" in folder)

@@ -21,15 +21,16 @@ def read_plain(source: Source, scan: Scan, dialect: Dialect, missing: Sequence[s
 
     Numbers are correctly rounded, as Arrow's are. Every line is checked to be one row with all of its cells.
     """
-    one_file = source.path is not None and source.packing is None and scan.is_utf8 and not scan.n_quotes
+    stored = source.content if source.path is None else str(source.path)
+    one_file = source.packing is None and scan.is_utf8 and not scan.n_quotes
     one_line_a_row = not dialect.skip and dialect.comment is None and len(dialect.names) > 1
-    if not one_file or not one_line_a_row or dialect.separator == " " or dialect.marks != PLAIN:
+    if stored is None or not one_file or not one_line_a_row or dialect.separator == " " or dialect.marks != PLAIN:
         return None  # with decimal commas, polars reads 1.200 as 1.2
     types = {"int": pl.Int64, "float": pl.Float64}
     schema = {name: types.get(kind, pl.String) for name, kind in zip(dialect.names, dialect.kinds, strict=True)}
     try:
         frame = pl.read_csv(
-            str(source.path),
+            stored,
             has_header=False,
             skip_rows=int(dialect.header),
             schema=schema,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, ClassVar, cast
 
 from ..core import settings
 from ..core.errors import DataError
@@ -32,6 +32,7 @@ class Source:
     content: bytes | None = None
     packing: str | None = None
     lines_before: int = 0
+    remote: ClassVar[bool] = False  # whether asking for the stamp takes long
 
     @classmethod
     def of(cls, path: Path) -> Source:

@@ -35,7 +35,7 @@ class BinaryScan(ArrayScan):
     ) -> None:
         super().__init__(file.name, shape[0], shape[1], kind, options)
         self.file, self.offset, self.fortran = file, offset, fortran
-        self._first_stamp = file.stamp()
+        self._first_stamp, self._stamp_often = file.stamp(), not file.remote
         needed, size = offset + math.prod(shape) * kind.itemsize, file.stamp()[0]
         if size < needed:
             raise DataError(

@@ -33,8 +33,8 @@ class _ColumnarScan(FrameScan):
     form = ""
 
     def __init__(self, file: Source, options: ScanOptions) -> None:
-        self.file = file
-        self._first_stamp = file.stamp()
+        self.file, self.source = file, file.name
+        self._first_stamp, self._stamp_often = file.stamp(), not file.remote
         with self._opened() as opened:
             schema, n_rows, head, empty = self._look(opened)
         check_names(file.name, schema.names)
@@ -57,10 +57,6 @@ class _ColumnarScan(FrameScan):
             if self._stamp() != self._first_stamp:
                 raise self._changed("it changed while it was read") from error
             raise DataError(f"{self.file.name} is damaged or not {self.form}: {first_line(error)}") from error
-
-    def _changed(self, what: str) -> DataError:
-        self.source = self.file.name
-        return super()._changed(what)
 
     def _stamp(self) -> Any:
         return self.file.stamp()
@@ -94,9 +90,7 @@ class ParquetScan(_ColumnarScan):
             first = bisect_right(ends, start)
             skip = start - (ends[first - 1] if first else 0)
             groups = list(range(first, len(sizes)))
-            threads = (
-                self.file.path is not None
-            )  # a thread of Arrow must not hold a Python file at the end of a process
+            threads = not self.file.remote  # a thread of Arrow must not hold a Python file at the end of a process
             for batch in file.iter_batches(rows, row_groups=groups, columns=list(columns), use_threads=threads):
                 if skip < batch.num_rows:
                     yield _frame(batch.slice(skip)).select(columns)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +33,12 @@ class FrameScan(TableScan):
         self.empty: set[str] = {name for name, kind in head.frame.schema.items() if kind == pl.Null}
         if self.vector is not None:
             head.column(self.vector)  # raises if there is none
+
+    def unify(self, types: Mapping[str, pl.DataType], empty: set[str]) -> None:
+        """Choose columns by the types of a table of which this scan is a part, and by its empty columns."""
+        self.head = replace(self.head, frame=self.head.frame.cast(pl.Schema(types), strict=False))
+        self.empty = empty
+        self._all = [name for name in types if name in set(self._all)]
 
     @abstractmethod
     def _read(self, start: int, rows: int, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

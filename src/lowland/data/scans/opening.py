@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,12 @@ from ...core.message import Message, Setting
 from ..formats import BY_NAME as READ_FORMATS
 from ..formats import format_of_bytes, listed
 from ..source import Source
+from .remote import is_url, remote_files
 from .table_scan import ScanOptions, TableScan
 
 _GLOB = "*?["
+_NOT_OF_TEXT = ("text", "image", "normalize", "vector")
+_TEXT = (*(name for name in READ_FORMATS["csv"].options if name not in _NOT_OF_TEXT), "n_rows", "types")
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,12 @@ class ScanFormat:
 
 
 FORMATS = (
-    ScanFormat("npy", (".npy",), "binary:scan_npy"),
-    ScanFormat("raw", (), "binary:scan_raw", ("dtype", "n_columns", "offset")),
+    *(ScanFormat(name, READ_FORMATS[name].suffixes, "text:scan_text_file", _TEXT) for name in ("csv", "tsv", "txt")),
     ScanFormat("parquet", READ_FORMATS["parquet"].suffixes, "columnar:scan_parquet", ("vector",)),
     ScanFormat("arrow", READ_FORMATS["arrow"].suffixes, "columnar:scan_arrow", ("vector",)),
+    ScanFormat("npy", (".npy",), "binary:scan_npy"),
+    ScanFormat("raw", (), "binary:scan_raw", ("dtype", "n_columns", "offset")),
+    ScanFormat("zarr", (".zarr",), "zarr_arrays:scan_zarr", ("array", "storage_options")),
 )
 BLOCKS = ScanFormat("blocks", (), "callables:scan_blocks", ("n_rows", "name"))
 BY_NAME = {row.name: row for row in FORMATS}
@@ -47,18 +52,23 @@ def scan(
 
     Parameters
     ----------
-    source : a path, or a function that returns an iterator of 2-D arrays, new at each call.
+    source : a path, a pattern such as ``"part-*.parquet"``, a folder or a list with the files of one table, a URL
+        (needs ``lowland[remote]``), a zarr array (needs ``lowland[zarr]``), or a function that returns an iterator of
+        2-D arrays, new at each call.
     columns : names of the columns to read, in this order. Default: all; of these, methods take the numeric ones.
     drop : names of columns to leave out.
-    **options : ``format``, for files whose suffix does not tell it; ``vector``, a column of equally long lists of
-        numbers (Parquet, Arrow); ``dtype``, ``n_columns`` and ``offset`` (bytes) of ``format="raw"``; ``n_rows`` and
-        ``name`` of a function.
+    **options : ``format``, for files whose suffix does not tell it. Text files take the options of `read` for text,
+        ``types={"a": "number"}`` (or ``"whole"``, ``"text"``) for columns that do not begin as they go on, and
+        ``n_rows``, which saves counting the lines. ``vector``: a column of equally long lists of numbers (Parquet,
+        Arrow). ``dtype``, ``n_columns`` and ``offset`` (bytes) describe ``format="raw"``. ``array`` names an array of a
+        zarr group. ``storage_options`` are those of fsspec for URLs. ``n_rows`` and ``name`` describe a function.
 
     Returns
     -------
     TableScan : with ``arrays()``, ``frames()``, ``n_rows`` (None until counted), ``names`` and ``fingerprint()``.
 
-    Results are those of the table in memory, bit for bit.
+    Results are those of the table in memory, bit for bit. The types of a text file are settled by its first 4 MB; a
+    later cell that does not fit is an error that names its line.
 
     Examples
     --------
@@ -78,26 +88,91 @@ def scan(
     chosen = ScanOptions(None if columns is None else tuple(columns), tuple(drop or ()), options)
     if callable(source):
         return _open(BLOCKS, source, "a function", chosen)
+    if isinstance(source, list | tuple):
+        if not source:
+            raise DataError("the list of files is empty; a table needs at least one file")
+        found = [_files(os.fspath(part), form, chosen) for part in source]
+        return _parts(f"{len(source)} files", [file for files in found for file in files], form, chosen)
     if not isinstance(source, str | os.PathLike):
         raise DataError(
-            f"scan takes a path or a function that returns arrays, not {type(source).__name__}; give a table in memory "
-            "to the method itself"
+            f"scan takes a path, a list of paths or a function that returns arrays, not {type(source).__name__}; give "
+            "a table in memory to the method itself"
         )
-    path = Path(os.fspath(source))
-    if not path.exists():
+    name = os.fspath(source)
+    if _zarr_at(name, form):
+        return _open(BY_NAME["zarr"], name, name, chosen)
+    return _parts(Path(name).name or name, _files(name, form, chosen), form, chosen)
+
+
+def _zarr_at(name: str, form: str | None) -> bool:
+    if form is not None or is_url(name):
+        return form == "zarr" or (form is None and name.rstrip("/").endswith(".zarr"))
+    from .zarr_arrays import is_zarr
+
+    return is_zarr(Path(name))
+
+
+def _files(name: str, form: str | None, options: ScanOptions) -> list[Source]:
+    """Return the files of a path, a pattern, a folder or a URL."""
+    if is_url(name):
+        found: list[Source] = [*remote_files(name, options.given.get("storage_options") or {})]
+        return _tables(name, found, form)
+    from ..folders import files_inside, files_matching, folder_keys
+
+    path = Path(name)
+    if path.is_file():
+        return [Source.of(path)]
+    pattern = not path.exists() and any(sign in name for sign in _GLOB)
+    if not pattern and not path.is_dir():
         raise DataError(f"{path}: no such file")
-    file = Source.of(path)
-    return _open(_format(path, file, form), file, file.name, chosen)
+    files = files_matching(path) if pattern else files_inside(path)
+    root = Path(os.path.commonpath([file.parent for file in files])) if pattern and files else path
+    keys = sorted({key for file in files for key in folder_keys(root, file)})
+    if keys:
+        raise DataError(
+            f"{path}: folders named {keys[0]}=… stand for a column, which scan does not add; give the list of the "
+            "files to read them without it"
+        )
+    return _tables(name, [Source.of(file) for file in files], form)
 
 
-def _format(path: Path, file: Source, form: str | None) -> ScanFormat:
+def _tables(name: str, files: list[Source], form: str | None) -> list[Source]:
+    """Return the files that can be scanned; all if their format is given, or if there is only one."""
+    if form is None and len(files) > 1:
+        files = [file for file in files if file.name.lower().endswith(SUFFIXES)]
+    if not files:
+        raise DataError(f"{name}: no file that scan reads ({listed(SUFFIXES)})")
+    return files
+
+
+def _parts(name: str, files: list[Source], form: str | None, options: ScanOptions) -> TableScan:
+    """Open the files of one table; types of text files are settled by the first."""
+    rows = [_format(file, form) for file in files]
+    given = {key: value for key, value in options.given.items() if key != "storage_options" or not files[0].remote}
+    options = replace(options, given=given)
+    first = _open(rows[0], files[0], files[0].name, options)
+    if len(files) == 1:
+        return first
+    if len({row.name for row in rows}) > 1:
+        other = next(i for i, row in enumerate(rows) if row.name != rows[0].name)
+        raise DataError(
+            f"{files[other].name} is {rows[other].name} and {files[0].name} is {rows[0].name}; the files of one "
+            "table must have one format"
+        )
+    from .parts import PartsScan
+
+    rest = [_open(row, file, file.name, options, first) for row, file in zip(rows[1:], files[1:], strict=True)]
+    return PartsScan(name, [first, *rest])
+
+
+def _format(file: Source, form: str | None) -> ScanFormat:
     if form is not None:
         plain = form.lower().lstrip(".")
         row = BY_NAME.get(plain) or next((row for row in FORMATS if f".{plain}" in row.suffixes), None)
         if row is None:
             raise DataError(Message(Setting("format", form), f": scan reads {', '.join(BY_NAME)}"))
         return row
-    name = path.name.lower()
+    name = file.name.lower()
     found = next((row for row in FORMATS if name.endswith(row.suffixes or ("\0",))), None)
     if found is None:
         told = format_of_bytes(file.head(16))
@@ -105,14 +180,15 @@ def _format(path: Path, file: Source, form: str | None) -> ScanFormat:
     if found is None:
         raise DataError(
             Message(
-                f"{path}: scan reads {listed(SUFFIXES)}; for other files name the ",
+                f"{file.path or file.name}: scan reads {listed(SUFFIXES)}; for other files name the ",
                 *(Setting("format"), ", such as ", Setting("format", "raw"), " for numbers without a header"),
             )
         )
     return found
 
 
-def _open(row: ScanFormat, source: Any, name: str, options: ScanOptions) -> TableScan:
+def _open(row: ScanFormat, source: Any, name: str, options: ScanOptions, like: TableScan | None = None) -> TableScan:
+    """Open one source; ``like`` is the first part of the same table."""
     for option in options.given:
         if option not in row.options:
             takes = f"it takes {', '.join(row.options)}" if row.options else "it takes none"
@@ -120,5 +196,7 @@ def _open(row: ScanFormat, source: Any, name: str, options: ScanOptions) -> Tabl
                 Message(f"{name}: ", Setting(option), f" is not an option of scanning the format {row.name}; {takes}")
             )
     module, _, function = row.opener.partition(":")
-    opened: TableScan = getattr(importlib.import_module(f".{module}", __package__), function)(source, options)
+    call = getattr(importlib.import_module(f".{module}", __package__), function)
+    more = (READ_FORMATS[row.name].separator, like) if module == "text" else ()
+    opened: TableScan = call(source, options, *more)
     return opened

@@ -133,11 +133,12 @@ class TableScan(ABC):
         return self._checked(pieces, start)
 
     def _checked(self, pieces: Iterator[Any], start: int) -> Iterator[Any]:
-        before, found = self._first_stamp, start
+        before, found, often = self._first_stamp, start, self._stamp_often
         self._require_stamp(before, "since it was opened")
         for piece in pieces:
             found += piece.shape[0]
-            self._require_stamp(before, "while it was read")
+            if often:
+                self._require_stamp(before, "while it was read")
             if self.n_rows is not None and found > self.n_rows:
                 raise self._changed(f"it has more than the {self.n_rows} rows that it had")
             if piece.shape[0]:
@@ -151,6 +152,7 @@ class TableScan(ABC):
         self.n_rows = found
 
     _first_stamp: Any = None  # set by formats that have files
+    _stamp_often: bool = True  # after each piece; else at both ends of a pass
 
     def _require_stamp(self, before: Any, when: str) -> None:
         try:

@@ -1,0 +1,117 @@
+"""Scans of several files of one table: one below another, in the order of their names."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.errors import DataError
+from ...core.formatting import first_line
+from .frame_scan import FrameScan
+from .table_scan import Array, TableScan
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class PartsScan(TableScan):
+    """The rows of several scans, one after another; all must have the same columns."""
+
+    def __init__(self, source: str, parts: Sequence[TableScan]) -> None:
+        self.source, self.parts = source, list(parts)
+        first = self.parts[0]
+        self.has_names = first.has_names
+        counts = [part.n_rows for part in self.parts]
+        self.n_rows = sum(n for n in counts if n is not None) if None not in counts else None
+        if first.has_names:
+            self._choose()
+        for part in self.parts[1:]:
+            if part.has_names != first.has_names or part.n_features != first.n_features:
+                raise DataError(
+                    f"{part.source} has {part.n_features} columns and {first.source} has {first.n_features}; the files "
+                    "of one table must have the same columns"
+                )
+
+    def _choose(self) -> None:
+        """Check that all parts have the same columns, and choose the same ones in all."""
+        import polars as pl
+
+        first, parts = self.parts[0], [part for part in self.parts if isinstance(part, FrameScan)]
+        for part in parts[1:]:
+            differ = sorted({*part.schema} ^ {*first.schema})
+            if differ:
+                raise DataError(
+                    f"{part.source} and {first.source} have different columns: {', '.join(map(repr, differ[:5]))}; the "
+                    "files of one table must have the same"
+                )
+        order = list(first.schema)
+        heads = [part.head.frame.select(order).clear() for part in parts]
+        try:
+            self._types = dict(pl.concat(heads, how="vertical_relaxed").schema)
+        except pl.exceptions.PolarsError as error:
+            raise DataError(
+                f"{self.source}: the files of one table must have columns of the same types: {first_line(error)}"
+            ) from error
+        empty = set.intersection(*(part.empty for part in parts))
+        for part in parts:
+            part.unify(self._types, empty)
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of the columns of arrays."""
+        return self.parts[0].names
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of arrays."""
+        return self.parts[0].n_features
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the arrays."""
+        return np.result_type(*(part.dtype for part in self.parts))
+
+    @property
+    def schema(self) -> dict[str, pl.DataType]:
+        """The names and types of the columns of frames."""
+        return self._types if self.has_names else self.parts[0].schema
+
+    def _from(self, start: int) -> Iterator[tuple[TableScan, int]]:
+        """Yield the parts from a row on, each with its first row; those before are skipped if their length is known."""
+        for part in self.parts:
+            if start and start >= part.count():
+                start -= part.count()
+                continue
+            yield part, start
+            start = 0
+
+    def _arrays(self, start: int, rows: int) -> Iterator[Array]:
+        for part, first in self._from(start):
+            for piece in part.arrays(first, rows=rows):
+                yield np.ascontiguousarray(piece, dtype=self.dtype)
+
+    def _frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
+        import polars as pl
+
+        schema = self.schema
+        for part, first in self._from(start):
+            for frame in part.frames(first, rows=rows):
+                yield frame.select(list(schema)).cast(pl.Schema(schema)) if self.has_names else frame
+
+    def count(self) -> int:
+        """Return the number of rows of all parts."""
+        self.n_rows = sum(part.count() for part in self.parts)
+        return self.n_rows
+
+    def _identity(self) -> dict[str, Any]:
+        return {"parts": [part._identity() for part in self.parts]}
+
+    def _where(self, row: int) -> str:
+        ends = list(accumulate(part.count() for part in self.parts))
+        number = min(bisect_right(ends, row), len(ends) - 1)
+        return self.parts[number]._where(row - (ends[number - 1] if number else 0))
