@@ -33,6 +33,8 @@ from .outputs import check_kept, check_outputs, is_table, only_numbers
 from .preparing import parts_of_model
 from .reading_options import ReadingOptions
 from .running import run
+from .stream_options import Placement, Stream
+from .streaming import too_large, transform_stream
 from .wording import in_words
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
     from ..contract.reducer import Reducer
     from ..quality.novelty_result import Novelty
+    from ..streaming import Written
 
 Flag = Annotated[
     bool,
@@ -96,6 +99,8 @@ def transform(
     reading: ReadingOptions | None = None,
     unseen: Unseen = None,
     figure: FigureOptions | None = None,
+    stream: Stream = False,
+    placement: Placement = "auto",
     common: Common | None = None,
 ) -> Answer:
     """Reduce new rows with a saved model, which also repeats its preprocessing steps on them.
@@ -103,7 +108,7 @@ def transform(
     Columns are matched by name if the model and the table both have column names: their order does not matter, and
     additional columns are ignored. The model is not refitted. --flag marks rows that are unlike the training rows:
     their coordinates are unreliable. --report and --figure show the new rows over the map of the training rows, if the
-    model contains it.
+    model contains it. A table that does not fit in memory is read and written in blocks.
 
     Example: lowland transform iris.lowland new.csv --out new_flat.csv
     """
@@ -118,10 +123,19 @@ def transform(
     drawing.check()
     files = {"out": out, "report": report, "figure": drawing.figure}
     check_outputs(**files, inputs=(model, data), json=common is not None and common.json)
-    steps, fitted, after = parts_of_model(load(model))
+    saved = load(model)
+    steps, fitted, after = parts_of_model(saved)
     keep = KeepOptions(id=id, color=color, hover=hover, keep_columns=keep_columns)
     copied = [] if reading is None else reading.copied
-    given = replace(read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen), id=id)
+    if not stream:
+        read = too_large(
+            lambda: read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen), lambda: None, data
+        )
+    if stream or read is None:
+        no = {"flag": flag, "report": report, "figure": drawing.figure, "unseen": unseen}
+        written = transform_stream(saved, data, out, keep, reading, placement, **no)
+        return _of_stream(model, data, fitted, written)
+    given: Input = replace(read, id=id)
     _check_kept(given, keep, out, copied)
     embedding = run(fitted.transform, given)
     embedding = embedding if after is None else after.transform(embedding)
@@ -162,6 +176,17 @@ def transform(
     if _is_invertible(fitted, steps):
         following = command_line("inverse", model, out or "EMBEDDING.csv", out="restored.csv")
     return Answer(facts, summary, following, rows=_written(frame, out))
+
+
+def _of_stream(model: Path, data: Path, fitted: Reducer, written: Written) -> Answer:
+    """Return the answer for a table that was read and written in blocks."""
+    from ..core.formatting import count
+
+    names = list(written.columns[-fitted.n_components_ :])
+    facts = {"model": model, "data": data, "method": type(fitted).__name__, "rows": written.n_rows, "columns": names}
+    facts |= {"out": written.path, **dict.fromkeys(name for name in KEYS if name not in INVERSE_KEYS)}
+    summary = f"{type(fitted).__name__} reduced {count(written.n_rows, 'row')} to {count(len(names), 'dimension')}."
+    return Answer(facts, summary, command_line("info", written.path))
 
 
 def _novelty(fitted: Reducer, steps: Pipeline | None, given: Input) -> Novelty:

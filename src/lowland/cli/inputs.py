@@ -75,7 +75,7 @@ def read_input(
     _note_left_out(selection)
     if chosen is None:
         _warn_of_row_numbers(table, selection)
-    return replace(_rows_of(table, selection), id=keep.id)
+    return replace(rows_of(table, selection), id=keep.id)
 
 
 def _refuse_text(table: Table, chosen: Sequence[str]) -> None:
@@ -164,7 +164,7 @@ def read_for(
         )
     if not isinstance(selection, Selection):
         warn_of_units(model, wanted, selection.frame.get_columns())
-        return replace(_rows_of(table, selection), rows=_mixed(selection.frame, None if own is None else wanted))
+        return replace(rows_of(table, selection), rows=_mixed(selection.frame, None if own is None else wanted))
     warn_of_units(model, wanted, selection.X.T)
     # Columns matched by position get the model's names, because the model checks the names.
     rows = RowSource.from_array(selection.X, names=None if own is None else wanted)
@@ -265,7 +265,7 @@ def _dense(table: Table, selection: Selection) -> Input:
     return Input(rows, shape, table.source, selection.names, table, selection.left_out)
 
 
-def _rows_of(table: Table, selection: Selection | MixedSelection) -> Input:
+def rows_of(table: Table, selection: Selection | MixedSelection) -> Input:
     """Return the rows of the selected columns: numbers, or a data frame if some are categories."""
     from ..data.table import Selection
 

@@ -22,6 +22,8 @@ from .outputs import check_kept, check_outputs
 from .reduction import Job, Made, alignment_words, components, reduction_figure, reduction_page
 from .running import run
 from .scaling import method_scaled_once
+from .stream_options import NO_STREAM, StreamOptions
+from .streaming import Streamed, reading, reduce_stream, sampled, too_large
 from .supplementing import PlacedRows, check_columns, columns_on_map, shown_columns
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ KEYS = {
     "supplementary": "with --supplementary: each column's kind, r2, p, n_rows, and correlations with the axes and "
     "direction, or centroids, counts and eta2; otherwise null",
     "supplementary_rows": "with --supplementary-rows: file and number of rows; otherwise null",
+    "stream": "of a table read in blocks: rows, exact (fitted to all rows), rows of the sample, placement_error and "
+    "placement_error_90 (shares of the map's radius), placement, interpolation_error; otherwise null",
     "out": "file with the coordinates",
     "model": "model file, or null",
     "report": "report file, or null",
@@ -81,13 +85,15 @@ def reduce(
     align_to: AlignTo = None,
     supplementary_rows: SupplementaryRows = None,
     figure: FigureOptions | None = None,
+    stream: StreamOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Reduce a table to a few dimensions.
 
     Numeric columns are reduced. Other columns are listed and left out, unless --categories, --dates or --texts uses
-    them; the method famd also uses columns of text.
-    Without --out the coordinates are printed to stdout as CSV.
+    them; the method famd also uses columns of text. Without --out the coordinates are printed to stdout as CSV.
+    A table that does not fit in memory is read in blocks: pca and other methods are then fitted in passes over it, the
+    others to a sample, with the error measured.
 
     Example: lowland reduce iris.csv --color species --out flat.csv --report iris.html --figure iris.png
     """
@@ -103,7 +109,58 @@ def reduce(
             "--model. In Python, save such a model with pickle or joblib (loading one can run code)"
         )
     job = Job(data, options, chosen, keep or KeepOptions(), out, model, report, align_to, supplementary_rows, drawing)
-    return perform(job)
+    how = stream or NO_STREAM
+    if how.asked:
+        return perform_stream(job, how)
+    most = how.sample if out is not None else None  # rows that are fitted in memory at any rate
+    answer: Answer = too_large(lambda: perform(job), lambda: perform_stream(job, how), data, most)
+    return answer
+
+
+def perform_stream(job: Job, stream: StreamOptions) -> Answer:
+    """Reduce a table that is read in blocks; a report and a figure are of a sample."""
+    from ..modelfile import save
+    from ..report.facts import sentence
+
+    done = reduce_stream(job, stream)
+    if job.model is not None:
+        save(done.model, job.model)
+    if job.report is not None or job.figure.figure is not None:
+        made = sampled(job, stream, done)
+        if job.report is not None:
+            from ..report.html import write_page
+
+            write_page(job.report, run(lambda rows: reduction_page(job, made, rows), made.given))
+        if job.figure.figure is not None:
+            write_figure(job.figure, run(lambda rows: reduction_figure(job, made, rows), made.given))
+    return Answer(_stream_facts(job, done), sentence(done.method, done.written.n_rows), _next(job))
+
+
+def _stream_facts(job: Job, done: Streamed) -> dict[str, Any]:
+    from ..contract.axis_names import shares_of
+    from ..contract.parameters import told
+    from ..report.facts import column_names
+
+    fitted = done.method
+    return {
+        "data": job.data,
+        "method": type(fitted).__name__,
+        "parameters": {name: told(value) for name, value in fitted.get_params(deep=False).items()},
+        "rows": done.written.n_rows,
+        "columns": column_names(fitted),
+        "left_out": done.names_left_out,
+        "n_components": fitted.n_components_,
+        "variance_shares": shares_of(fitted),
+        "fit_info": fitted.fit_info_.to_dict(),
+        "alignment": None,
+        "supplementary": None,
+        "supplementary_rows": None,
+        "stream": done.facts(),
+        "out": job.out,
+        "model": job.model,
+        "report": job.report,
+        "figure": job.figure.figure,
+    }
 
 
 def perform(job: Job) -> Answer:
@@ -143,14 +200,16 @@ def _fit(job: Job) -> Made:
     if unseen is not None and "unseen" in fitted.get_params(deep=False):
         fitted.set_params(unseen=unseen)
     categories = "categories" in find_method(job.method.method).needs
-    given = read_input(
-        job.data,
-        job.columns,
-        job.keep,
-        method=fitted,
-        scale=scaled_by_step(fitted, job.method),
-        pairwise=fitted._pairwise,
-        categories=categories,
+    given: Input = reading(
+        lambda: read_input(
+            job.data,
+            job.columns,
+            job.keep,
+            method=fitted,
+            scale=scaled_by_step(fitted, job.method),
+            pairwise=fitted._pairwise,
+            categories=categories,
+        )
     )
     fill_in(fitted, job.method, given)
     if hasattr(fitted, "metric"):
@@ -222,6 +281,7 @@ def _facts(job: Job, made: Made) -> dict[str, Any]:
         else {"file": job.align_to, "shared_rows": after.n_shared_, "error": after.error_},
         "supplementary": None if made.laid is None else made.laid.to_dict(),
         "supplementary_rows": None if placed is None else {"file": placed.path, "rows": placed.given.shape[0]},
+        "stream": None,
         "out": job.out,
         "model": job.model,
         "report": job.report,

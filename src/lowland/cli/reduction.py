@@ -73,6 +73,7 @@ class Made:
     after: AlignMap | None = None
     laid: Supplementary | None = None
     placed: PlacedRows | None = None
+    sampled_from: int | None = None  # rows of the table, if these are a sample
 
     @property
     def has_axes(self) -> bool:
@@ -149,7 +150,8 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
     fitted, embedding, given = made.fitted, made.embedding, made.given
     color, color_name = _coloring(job, made)
     n = given.shape[0]
-    facts = {"file": job.data.name, "rows": f"{n:,}", "columns reduced": columns_in_words(given)}
+    rows_shown = f"{n:,}" if made.sampled_from is None else f"a sample of {n:,} of {made.sampled_from:,} rows"
+    facts = {"file": job.data.name, "rows": rows_shown, "columns reduced": columns_in_words(given)}
     if given.pairwise:
         facts = {"file": job.data.name, "objects": f"{n:,}"}
     left = {name: reason for name, reason in given.left_out.items() if reason != "kept aside"}

@@ -11,7 +11,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from ..core.cost import check_allocation
-from ..core.errors import DataError
+from ..core.errors import DataError, MemoryLimitError
 from .arraytable import ArrayTable
 from .damage import damaged
 from .options import ReadOptions
@@ -38,7 +38,7 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
             if options.vector in schema.names:
                 return _with_vectors(source.name, file, options)
             frame = _frame(file.read())
-    except DataError:
+    except (DataError, MemoryLimitError):
         raise
     except _DAMAGE as error:
         raise damaged(source.name, "a Parquet file", error) from error
@@ -57,7 +57,7 @@ def read_arrow(source: Source, options: ReadOptions) -> Table:
             table.validate(full=True)
             check_names(source.name, table.column_names)
             frame = _frame(table)
-    except DataError:
+    except (DataError, MemoryLimitError):
         raise
     except _DAMAGE as error:
         raise damaged(source.name, "an Arrow file", error) from error

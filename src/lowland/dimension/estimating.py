@@ -17,6 +17,7 @@ from ..core.random import seed
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, gather
 from ..rows.row_source import as_rows
+from ..rows.sampling import sample_of_scan
 from ..spectral.minka import minka
 from ..spectral.parallel_analysis import above_null
 from ..spectral.variances import Variances, variances_of
@@ -89,7 +90,8 @@ def estimate(
     >>> found.sentence.split(":")[0]
     'The data have about 1 dimension (1 to 1.03) but 2 linear dimensions'
     """
-    source, spectrum = _table(in_memory(X), metric, scale, random_state)
+    sample = sample_of_scan(X)
+    source, spectrum = _table(in_memory(X) if sample is None else sample.rows, metric, scale, random_state)
     around = _around(
         points_of(source, "euclidean" if metric in ANGLES else metric, "estimate"), n_neighbors, anchors, random_state
     )
@@ -117,6 +119,8 @@ def estimate(
         warnings.warn(Message(Owner("dimension"), text), LowlandWarning, stacklevel=2)
     if spectrum is not None and not scale:
         notes += _dominant(spectrum)
+    if sample is not None and sample.sentence:
+        notes.append(sample.sentence)
     method = _LINEAR.get(metric)
     d = max(1, round(level.value))
     flat = round(consensus.get("linear", d + 1))

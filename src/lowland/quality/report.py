@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..core.errors import DataError
 from ..core.measure import Measure
 from ..core.show import show
+from ..rows.sampling import Sample, sample_of_scan
 from .anchors import ALL, labels
 from .chance import by_chance
 from .contrast import contrast_of, warn_of_concentration, warn_of_dominance
@@ -303,6 +305,12 @@ def report(
     >>> print(found.sentence)  # doctest: +ELLIPSIS
     Neighbours: fair (trustworthiness 0.909, continuity 0.981; ...). Distances: fair (rank correlation 0.893). ...
     """
+    sample = sample_of_scan(X)
+    if sample is not None:
+        given: dict[str, Any] = {"metric": metric, "anchors": anchors, "pairs": pairs, "space": space}
+        given |= {"groups": None if groups is None else _rows_of_sample(groups, sample, "groups")}
+        own = _rows_of_sample(Y, sample, "Y")
+        return _of_sample(report(sample.rows, own, n_neighbors, **given, random_state=random_state), sample)
     shown = "famd" if metric == "euclidean" and has_categories(X) else metric
     X, metric = coded(X, shown)
     both = sides(X, Y, metric, "report")
@@ -336,6 +344,25 @@ def report(
         () if named is None else named.names,
         by_chance(both, table, random_state),
     )
+
+
+def _rows_of_sample(values: Any, sample: Sample, name: str) -> Any:
+    """Return the values of the sampled rows: of a scan or of one value or row for each row of the table."""
+    found = sample_of_scan(values, len(sample.numbers))
+    n = found.n_rows if found is not None else len(values)
+    if n != sample.n_rows:
+        raise DataError(f"report: {name} has {n:,} rows, and the table {sample.n_rows:,}")
+    return np.asarray(values)[sample.numbers] if found is None else found.rows
+
+
+def _of_sample(found: Report, sample: Sample) -> Report:
+    """Return a report of sampled rows: it says so, and numbers of rows are those of the table."""
+    if not sample.sentence:
+        return found
+    worst = tuple(point._replace(number=int(sample.numbers[point.number])) for point in found.worst)
+    points = replace(found.points, point=sample.numbers[found.points.point])
+    told = f"{sample.sentence}: neighbours are the nearest rows of the sample"
+    return replace(found, worst=worst, points=points, warnings=(told, *found.warnings))
 
 
 def _no_group_repeats(named: Any) -> bool:

@@ -15,12 +15,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays
+from ..data.scans.table_scan import TableScan
 from .block import Block
 from .object_rows import on_host
 from .row_source import RowSource
+from .scan_rows import ScanRows
 
 Array = Any
 
+SCAN_ROWS = 20_000  # of a scan, on which maps are judged and dimensions estimated
 _NUMBERS_AT_ONCE = 1 << 20
 _LAST = np.uint64(np.iinfo(np.uint64).max)
 
@@ -65,6 +68,12 @@ class Sample:
     rows: Any
     keys: Array
     n_rows: int
+
+    @property
+    def sentence(self) -> str:
+        """What was drawn, in words; empty if all rows were."""
+        n = len(self.numbers)
+        return "" if n == self.n_rows else f"measured on a sample of {n:,} of the {self.n_rows:,} rows"
 
     def split(self, count: int) -> tuple[Any, Any]:
         """Return the rows with the ``count`` smallest keys and the other ones, both in the order of the table.
@@ -155,6 +164,13 @@ def draw_pieces(pieces: Iterable[Any], count: int, seed: int = 0, n_rows: int | 
         reservoir.add(start, n, keys, places, chosen(piece, places))
         start += n
     return reservoir.sample()
+
+
+def sample_of_scan(X: Any, count: int = SCAN_ROWS, seed: int = 0) -> Sample | None:
+    """Return a sample of a table that is read in blocks (all rows if there are few), or None for another table."""
+    if isinstance(X, TableScan):
+        X = ScanRows(X)
+    return draw(X, count, seed) if isinstance(X, ScanRows) else None
 
 
 def _reservoir(n_rows: int | None, count: int, seed: int) -> Reservoir:

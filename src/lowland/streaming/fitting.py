@@ -80,3 +80,21 @@ def run_with(model: Any, rows: TableScan, kept: Checkpoint) -> None:
     source = ScanRows(rows)
     source.journal = kept
     model.fit(source)
+
+
+# Methods whose fit reads rows in passes and holds sums or a map of a fixed size, never the table.
+IN_PASSES = ("PCA", "TruncatedSVD", "ProbabilisticPCA", "ICA", "RandomProjection", "SOM", "FAMD")
+
+
+def fits_in_passes(model: Any, rows: Any) -> bool:
+    """Return whether a model is fitted to all rows in passes over the table, within the memory limit."""
+    from ..contract.plan import plan
+    from ..core.errors import MemoryLimitError
+
+    if not isinstance(model, Reducer) or type(model).__name__ not in IN_PASSES:
+        return False
+    try:
+        plan(model, rows).require()
+    except MemoryLimitError:
+        return False
+    return True

@@ -1,0 +1,153 @@
+"""`reduce` and `transform` of tables that are read in blocks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lowland
+
+NAMES = list("abcdef")
+
+
+@pytest.fixture
+def big(tmp_path):
+    """6,000 rows: two blocks."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((6000, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((6000, 6))
+    frame = pl.DataFrame(X, schema=NAMES).with_columns(
+        pl.Series("id", [f"r{i}" for i in range(6000)]), pl.Series("kind", rng.choice(["u", "v"], 6000))
+    )
+    frame.write_parquet(tmp_path / "big.parquet")
+    np.save(tmp_path / "big.npy", X)
+    return frame
+
+
+def test_an_exact_method_gives_the_bits_of_a_fit_in_memory(run, big):
+    words = ("reduce", "big.parquet", "--id", "id", "--color", "kind")
+    assert run(*words, "-o", "a.parquet", "--model", "a.lowland").code == 0
+    got = run(*words, "-o", "b.parquet", "--model", "b.lowland", "--stream")
+    assert got.code == 0, got.err
+    assert "6,000 rows read in blocks, PCA fitted to all of them" in got.err
+    want = pl.read_parquet("a.parquet")
+    assert pl.read_parquet("b.parquet").equals(want)
+    np.testing.assert_array_equal(lowland.load("a.lowland").components_, lowland.load("b.lowland").components_)
+
+
+def test_other_methods_are_fitted_to_a_sample(run, big):
+    got = run(
+        "reduce", "big.parquet", "-m", "isomap", "--stream", "--sample", 500, "--id", "id", "-o", "m.csv", "--json"
+    )
+    assert got.code == 0, got.err
+    assert "Isomap fitted to a sample of 500; placement error" in got.err
+    told = got.json["stream"]
+    assert told["sample"] == 500
+    assert told["rows"] == 6000
+    assert 0 < told["placement_error"] <= told["placement_error_90"] < 0.5
+    assert not told["exact"]
+    model = lowland.fit_sample(lowland.Isomap(n_components=2), big.select(NAMES), 500)
+    table = pl.read_csv("m.csv")
+    assert table.columns == ["id", "isomap0", "isomap1"]
+    np.testing.assert_array_equal(table.drop("id").to_numpy(), model.transform(big.select(NAMES)))
+
+
+def test_a_report_and_a_figure_are_of_a_sample(run, big):
+    files = ("--report", "r.html", "--figure", "f.png", "--color", "kind", "-o", "m.npy")
+    got = run("reduce", "big.parquet", "--stream", "--sample", 300, *files, "--drop", "kind", "--drop", "id")
+    assert got.code != 0  # --color is written before the coordinates, and an array holds only numbers
+    assert not os.path.exists("m.npy")
+    got = run("reduce", "big.parquet", "--stream", "--sample", 300, *files[:-1], "m.csv")
+    assert got.code == 0, got.err
+    assert "--report and --figure show a sample of 300 of 6,000 rows" in got.err
+    assert "300 of 6,000 rows" in Path("r.html").read_text(encoding="utf-8")
+    assert os.path.getsize("f.png") > 1000
+
+
+def test_steps_and_arrays(run, big):
+    words = ("reduce", "big.parquet", "-m", "kernel_pca", "--id", "id", "-o", "m.parquet", "--model", "m.lowland")
+    got = run(*words, "--stream", "--sample", 200, "--scaler", "robust", "--categories", "one-hot", "--drop", "id")
+    assert got.code == 0, got.err
+    again = run("transform", "m.lowland", "big.parquet", "--stream", "--id", "id", "-o", "again.parquet")
+    assert again.code == 0, again.err
+    assert pl.read_parquet("again.parquet").equals(pl.read_parquet("m.parquet"))
+    whole = run("transform", "m.lowland", "big.parquet", "--id", "id", "-o", "whole.parquet")
+    assert whole.code == 0, whole.err
+    assert pl.read_parquet("again.parquet").equals(pl.read_parquet("whole.parquet"))
+    assert run("reduce", "big.npy", "--stream", "-o", "n.npy").code == 0
+    np.testing.assert_array_equal(np.load("n.npy"), lowland.PCA(2).fit_transform(np.load("big.npy")))
+
+
+def test_a_table_larger_than_memory_is_read_in_blocks_by_itself(run, big):
+    X = np.random.default_rng(0).standard_normal((150_000, 6))
+    pl.DataFrame(X, schema=NAMES).write_parquet("huge.parquet")
+    assert run("reduce", "huge.parquet", "-o", "want.npy", "--model", "m.lowland").code == 0
+    with lowland.config(memory_limit="5MB"):
+        got = run("reduce", "huge.parquet", "-o", "map.npy")
+        moved = run("transform", "m.lowland", "huge.parquet", "-o", "again.npy")
+    assert got.code == 0, got.err
+    assert "huge.parquet is read in blocks: reading huge.parquet would take" in got.err
+    assert "PCA fitted to all of them" in got.err
+    np.testing.assert_array_equal(np.load("map.npy"), np.load("want.npy"))
+    assert moved.code == 0, moved.err
+    np.testing.assert_array_equal(np.load("again.npy"), np.load("want.npy"))
+
+
+def test_a_fit_larger_than_memory_is_of_a_sample(run, big):
+    words = ("reduce", "big.npy", "-m", "isomap", "--sample", "300", "--set", "landmarks=none")
+    with lowland.config(memory_limit="30MB"):
+        got = run(*words, "-o", "map.npy")
+        refused = run(*words)
+        few = run(*words[:3], "isomap", "--set", "landmarks=none", "-o", "few.npy")  # fewer rows than the sample
+    assert got.code == 0, got.err
+    assert "Isomap fitted to a sample of 300" in got.err
+    for outcome in (refused, few):
+        assert outcome.code == 1
+        assert "the memory limit is 30 MB" in outcome.err
+
+
+def test_checkpoint(run, big):
+    got = run("reduce", "big.npy", "--checkpoint", "state", "-o", "map.npy")
+    assert got.code == 0, got.err
+    np.testing.assert_array_equal(np.load("map.npy"), lowland.PCA(2).fit_transform(np.load("big.npy")))
+    assert not os.path.exists("state")
+    got = run("reduce", "big.npy", "-m", "isomap", "--checkpoint", "state", "-o", "map.npy")
+    assert got.code == 2
+    assert "--checkpoint is for methods that are fitted in passes" in got.err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((), "add --out FILE"),
+        (("-o", "m.csv", "--align-to", "big.parquet"), "--align-to needs the table in memory"),
+        (("-o", "m.csv", "--supplementary", "a"), "--supplementary needs the table in memory"),
+        (("-o", "m.csv", "--supplementary-rows", "big.npy"), "--supplementary-rows needs the table in memory"),
+        (("-o", "m.csv", "--missing", "drop-rows"), "use --missing median, mean or ppca"),
+        (("-o", "m.csv", "--sample", "1"), "at least 2 rows"),
+        (("-o", "m.csv", "-m", "isomap", "--set", "metric=precomputed"), "is needed as a whole"),
+    ],
+    ids=["stdout", "align", "supplementary", "rows", "drop-rows", "sample", "square"],
+)
+def test_what_needs_the_whole_table_is_refused(run, big, words, text):
+    got = run("reduce", "big.parquet", "--stream", *words)
+    assert got.code == 2
+    assert text in got.err
+    assert not os.path.exists("m.csv")
+
+
+@pytest.mark.parametrize("option", [("--flag",), ("--report", "r.html"), ("--figure", "f.png")], ids=["flag", "r", "f"])
+def test_transform_refuses_what_needs_the_whole_table(run, big, option):
+    assert run("reduce", "big.npy", "-o", "m.csv", "--model", "m.lowland").code == 0
+    got = run("transform", "m.lowland", "big.npy", "--stream", "-o", "n.csv", *option)
+    assert got.code == 2
+    assert f"{option[0]} needs the table in memory" in got.err
+
+
+def test_xlsx_is_refused_before_the_fit(run, big):
+    got = run("reduce", "big.npy", "--stream", "-o", "m.xlsx")
+    assert got.code == 3
+    assert "written in pieces use .csv" in got.err
