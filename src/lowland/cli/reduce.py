@@ -190,7 +190,7 @@ def perform(job: Job) -> Answer:
         for table in shown:
             stderr().print(table)
     rows = frame if job.out is None else None
-    return Answer(_facts(job, made), summary, _next(job, made), shown=shown if rows is None else (), rows=rows)
+    return Answer(_facts(job, made), summary, _next(job, judged=made.can_judge), shown=shown if rows is None else (), rows=rows)
 
 
 def _fit(job: Job) -> Made:
@@ -289,8 +289,11 @@ def _facts(job: Job, made: Made) -> dict[str, Any]:
     }
 
 
-def _next(job: Job, made: Made) -> str:
-    """Return the next command: a report, then a model, then new rows; for a plugin, which has no file, `evaluate`."""
+def _next(job: Job, *, judged: bool = False) -> str:
+    """Return the next command: a report, then a model, then new rows; for a plugin, which has no file, `evaluate`.
+
+    ``judged``: the model can flag unusual new rows.
+    """
     stem = stem_of(job.data)
     if job.report is None:
         return job.command(report=f"{stem}.html")
@@ -300,4 +303,4 @@ def _next(job: Job, made: Made) -> str:
         return command_line("evaluate", job.data, job.out)
     if job.model is None:
         return job.command(model=f"{stem}.lowland")
-    return job.placing_command(flag=made.can_judge)
+    return job.placing_command(flag=judged)
