@@ -190,7 +190,9 @@ def perform(job: Job) -> Answer:
         for table in shown:
             stderr().print(table)
     rows = frame if job.out is None else None
-    return Answer(_facts(job, made), summary, _next(job, judged=made.can_judge), shown=shown if rows is None else (), rows=rows)
+    return Answer(
+        _facts(job, made), summary, _next(job, judged=made.can_judge), shown=shown if rows is None else (), rows=rows
+    )
 
 
 def _fit(job: Job) -> Made:

@@ -114,13 +114,14 @@ class ArrowScan(_ColumnarScan):
     def _read(self, start: int, rows: int, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         with self._opened() as opened:
             reader, whole = _reader(opened, None)
-            places = [reader.schema.names.index(name) for name in columns]
+            number = {name: j for j, name in enumerate(reader.schema.names)}
+            places = [number[name] for name in columns]
             if whole:
                 opened.seek(0)
                 reader, whole = _reader(opened, sorted(places))
             for batch in _batches(reader, whole):
                 if start < batch.num_rows:
-                    yield from in_pieces(_frame(batch.select(list(columns))), rows, start)
+                    yield from in_pieces(_frame(batch).select(columns), rows, start)
                 start = max(0, start - batch.num_rows)
 
 

@@ -55,8 +55,8 @@ class PartsScan(TableScan):
             kinds = {not_numeric(part.schema[name]) or "numbers" for part in parts} - {"empty"}
             if len(kinds) > 1 and "text" not in kinds:
                 raise DataError(
-                    f"{self.source}, column {name!r}: it contains {' and '.join(sorted(kinds))}; files of one table "
-                    "must have columns of the same types"
+                    f"{self.source}, column {name!r}: it contains {' and '.join(sorted(kinds))}; the files of one "
+                    "table must have columns of the same types"
                 )
         heads = [part.head.frame.select(order).clear() for part in parts]
         try:
