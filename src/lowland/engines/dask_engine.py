@@ -12,7 +12,8 @@ import itertools
 import operator
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -149,17 +150,17 @@ class DaskEngine(Engine):
         stage: str | None = None,
         total: int | None = None,
         large: bool = False,
-    ) -> Iterator[Result]:
+    ) -> Generator[Result, None, None]:
         """Apply ``work`` to each piece where its rows are; yield the results in order."""
-        results = self._run(_Map(work), ((piece,) for piece in pieces), large)
-        for done, result in enumerate(results, start=1):
-            if stage is not None:
-                settings.report_progress(stage, done, total)
-            yield result
+        with closing(self._run(_Map(work), ((piece,) for piece in pieces), large)) as results:
+            for done, result in enumerate(results, start=1):
+                if stage is not None:
+                    settings.report_progress(stage, done, total)
+                yield result
 
     def fold(
         self, step: Callable[[State, Any], State], start: State, groups: Iterable[Sequence[Any]]
-    ) -> Iterator[State]:
+    ) -> Generator[State, None, None]:
         """Fold each group by a chain of tasks; yield the states in order."""
         return self._run(_Fold(step, start), groups, False)
 
@@ -186,7 +187,7 @@ class DaskEngine(Engine):
         graph = HighLevelGraph.from_collections(name, layer, dependencies=[array])
         return da.Array(graph, name, (lengths, (width,)), dtype=np.dtype(dtype))
 
-    def _run(self, work: Any, groups: Iterable[Sequence[Piece]], large: bool) -> Iterator[Any]:
+    def _run(self, work: Any, groups: Iterable[Sequence[Piece]], large: bool) -> Generator[Any, None, None]:
         get = get_scheduler()
         client = getattr(get, "__self__", None)
         if client is None:
@@ -213,7 +214,7 @@ def _needed(group: Sequence[Piece]) -> dict[Any, Any]:
     return found
 
 
-def _on_scheduler(get: Any, work: Any, groups: Iterable[Sequence[Piece]], large: bool) -> Iterator[Any]:
+def _on_scheduler(get: Any, work: Any, groups: Iterable[Sequence[Piece]], large: bool) -> Generator[Any, None, None]:
     """Run on a scheduler that returns when all tasks are done: a few groups at a time."""
     threads = dask.config.get("num_workers", None) or settings.threads()
     sent, source = f"lowland-work-{uuid.uuid4().hex}", iter(groups)
@@ -227,7 +228,7 @@ def _on_scheduler(get: Any, work: Any, groups: Iterable[Sequence[Piece]], large:
         yield from get(tasks, keys)
 
 
-def _on_cluster(client: Any, work: Any, groups: Iterable[Sequence[Piece]], large: bool) -> Iterator[Any]:
+def _on_cluster(client: Any, work: Any, groups: Iterable[Sequence[Piece]], large: bool) -> Generator[Any, None, None]:
     """Run on the workers of a client; results are taken in order, and the tasks that follow are already submitted."""
     with cluster_errors(client):
         threads = require_workers(client, _version())
@@ -275,7 +276,7 @@ def _ready(client: Any, waiting: deque[Any], most: int) -> list[Any]:
     with cluster_errors(client):
         found: list[Any] = client.gather([waiting[i] for i in range(count)])
     for _ in range(count):
-        waiting.popleft()
+        waiting.popleft().release()
     return found
 
 

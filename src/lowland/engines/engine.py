@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -37,7 +37,7 @@ class Engine(ABC):
         stage: str | None = None,
         total: int | None = None,
         large: bool = False,
-    ) -> Iterator[Result]:
+    ) -> Generator[Result, None, None]:
         """Apply ``work`` to each piece and yield the results in the order of the pieces.
 
         With a ``stage``, progress is reported after each result. ``large``: results are as large as the rows, so few of
@@ -47,7 +47,7 @@ class Engine(ABC):
     @abstractmethod
     def fold(
         self, step: Callable[[State, Any], State], start: State, groups: Iterable[Sequence[Any]]
-    ) -> Iterator[State]:
+    ) -> Generator[State, None, None]:
         """For each group, apply ``step`` to its pieces in order, from ``start``; yield the last states in order.
 
         ``step`` returns a new state and leaves the one it receives unchanged.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,19 +23,19 @@ class LocalEngine(Engine):
         stage: str | None = None,
         total: int | None = None,
         large: bool = False,
-    ) -> Iterator[Result]:
+    ) -> Generator[Result, None, None]:
         """Apply ``work`` to each piece on the pool and yield the results in order."""
-        return thread_pool.run(work, pieces, stage=stage, total=total)
+        yield from thread_pool.run(work, pieces, stage=stage, total=total)
 
     def fold(
         self, step: Callable[[State, Any], State], start: State, groups: Iterable[Sequence[Any]]
-    ) -> Iterator[State]:
+    ) -> Generator[State, None, None]:
         """Fold each group on one thread; yield the states in order.
 
         >>> list(LOCAL.fold(lambda total, number: total + number, 0, [[1, 2], [3]]))
         [3, 3]
         """
-        return thread_pool.run(lambda group: functools.reduce(step, group, start), groups)
+        yield from thread_pool.run(lambda group: functools.reduce(step, group, start), groups)
 
     def map_rows(
         self,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from contextlib import closing
+from itertools import chain, groupby
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -169,8 +170,8 @@ class EngineRows(RowSource):
         size, done = size or block_rows(self.n_features), 0
         total = -(-self.count() // size)
         over = _OverBlocks(work, size, self._cutter())
-        for results in self._table.engine.map(over, self._pieces(size, beside=beside)):
-            for result in results:
+        with closing(self._table.engine.map(over, self._pieces(size, beside=beside))) as found:
+            for result in chain.from_iterable(found):
                 done += 1
                 if stage is not None:
                     report_progress(stage, done, total)
@@ -198,9 +199,10 @@ class EngineRows(RowSource):
             list(group) for _, group in groupby(self._pieces(size, blocks * size), lambda p: p.start // (blocks * size))
         )
         work = _Update(self._cutter(), stage)
-        for number, sums in enumerate(self._table.engine.fold(work, empty, groups), start=1):
-            report_progress(stage, min(total, number * blocks), total)
-            yield sums
+        with closing(self._table.engine.fold(work, empty, groups)) as found:  # a cancelled pass leaves no task
+            for number, sums in enumerate(found, start=1):
+                report_progress(stage, min(total, number * blocks), total)
+                yield sums
 
 
 class _Spaced:
