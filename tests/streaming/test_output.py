@@ -223,6 +223,15 @@ def test_interpolated_places_are_measured_against_transform(tmp_path):
     assert len(exact) >= 2000  # rows of the sample return to their places
 
 
+def test_the_rows_that_are_compared_are_not_those_of_the_sample(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr("lowland.streaming.output._COMPARED_ROWS", 300)
+    X = rng.standard_normal((20_000, 3))
+    model = lowland.fit_sample(lowland.Isomap(n_components=2), X, 600, test_rows=0)
+    written = lowland.transform_file(model, X, tmp_path / "map.npy", placement="interpolate")
+    assert written.compared == 300
+    assert written.error > 0.01  # rows of the sample have none
+
+
 def test_interpolation_is_refused_where_there_is_nothing_to_interpolate(X, tmp_path):
     with pytest.raises(lowland.DataError, match="keeps no training rows"):
         lowland.transform_file(lowland.PCA(2).fit(X), X, tmp_path / "map.csv", placement="interpolate")

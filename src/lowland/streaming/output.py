@@ -30,6 +30,7 @@ Array = Any
 
 PLACEMENTS = ("transform", "interpolate")
 _COMPARED_ROWS = 10_000  # whose interpolated places are compared with those of transform
+_OTHER_SEED = 0x5EED  # so that they are not those that a fit on a sample with the same seed has seen
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ def _compared(found: Written, model: Any, X: Any, row_map: RowMap, seed: int) ->
             "transform_file: placement='interpolate' reads the rows twice, and these blocks can be read only once; "
             "give a function that returns new blocks"
         )
-    sample, names = drawn(model, X, _COMPARED_ROWS, seed)
+    sample, names = drawn(model, X, _COMPARED_ROWS, seed + _OTHER_SEED)
     rows = sample.rows if names is None else RowSource.from_array(sample.rows, names=list(names))
     own = numbers(model.transform(rows))
     quick = np.concatenate([numbers(Y) for _, Y in placed(model, rows, (), row_map)])
