@@ -69,6 +69,11 @@ class Accumulator:
         """Whether blocks are merged by segments: wide tables have no memory for a second matrix of D × D."""
         return self.n_features <= TILED
 
+    def __sizeof__(self) -> int:
+        """Return the bytes of the sums, by which a cluster decides where to run the next step."""
+        inner = 0 if self._open is None else self._open.__sizeof__()
+        return object.__sizeof__(self) + inner + sum(int(getattr(v, "nbytes", 0)) for v in vars(self).values())
+
     # -- shared -------------------------------------------------------------------------------------------
 
     def update(self, source: RowSource, *, stage: str = "scatter") -> Self:

@@ -134,11 +134,11 @@ class EngineRows(RowSource):
         return found
 
     def some(self, count: int) -> Array:
-        """Return about this many rows, evenly spaced in the first piece."""
+        """Return about this many rows, evenly spaced in the first block."""
         size = block_rows(self.n_features)
         first = next(self._pieces(size))
-        (found,) = self._table.engine.map(_OverBlocks(_Spaced(count), size, self._cutter()), [first])
-        return found[0]
+        (found,) = self._table.engine.map(_Spaced(count, size, self._cutter()), [first])
+        return found
 
     def _blocks(self, size: int, first: int) -> Iterator[Block]:
         """Yield blocks in this process: each piece is fetched, a few ahead."""
@@ -206,13 +206,14 @@ class EngineRows(RowSource):
 
 
 class _Spaced:
-    """Takes evenly spaced rows of a block."""
+    """Takes evenly spaced rows of the first block of a piece."""
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, count: int, size: int, cutter: Cutter) -> None:
+        self._count, self._size, self._cutter = count, size, cutter
 
-    def __call__(self, block: Block) -> Array:
-        return block.rows[:: max(1, len(block.rows) // self._count)]
+    def __call__(self, piece: Piece) -> Array:
+        block = next(self._cutter.rows(piece).blocks(self._size))
+        return block.rows[:: max(1, len(block.rows) // self._count)].copy()
 
 
 def _itself(block: Block) -> Block:
