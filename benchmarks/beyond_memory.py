@@ -32,9 +32,9 @@ _PCA = """
 import lowland
 model = lowland.PCA(10).fit(lowland.data.scan({file!r}))
 """
-_RECIPE = """
+_SCALED = """
 import lowland
-model = lowland.fit_stream(lowland.recipe(lowland.PCA(10), scale="standard"), lowland.data.scan({file!r}))
+model = lowland.PCA(10, scale=True).fit(lowland.data.scan({file!r}))
 """
 
 
@@ -86,7 +86,7 @@ def main() -> None:
     is_csv = given.file.suffix == ".csv"
     if not given.file.exists():
         (write_csv if is_csv else write_npy)(given.file, given.gb * 1e9)
-    name, read, fit = ("parser alone", _PASS, _RECIPE) if is_csv else ("bytes alone", _BYTES, _PCA)
+    name, read, fit = ("parser alone", _PASS, _SCALED) if is_csv else ("bytes alone", _BYTES, _PCA)
     times: dict[str, list[tuple[float, float]]] = {name: [], "fit": []}
     for _ in range(given.rounds):
         for label, code in ((name, read), ("fit", fit)):

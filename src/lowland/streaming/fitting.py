@@ -24,7 +24,7 @@ def fit(
 ) -> Model:
     """Fit a model; with a checkpoint, a fit that was interrupted continues where it was.
 
-    Methods that add rows up in passes (PCA, TruncatedSVD, ProbabilisticPCA, ICA and others) keep their sums and the
+    Methods that add rows up in passes (PCA, TruncatedSVD, ICA and others) keep their sums and the
     number of rows in them in a folder. A second call with the same table, model and folder continues from there and
     gives the same bits as a fit that was not interrupted. Changed data, parameters or versions are refused. When the
     fit is complete, the files are removed.
