@@ -81,6 +81,7 @@ def test_the_page_is_one_file_that_loads_nothing(found, tmp_path):
 def test_the_page_holds_the_record_that_it_speaks_of(found, tmp_path):
     found.to_html(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert '<details class="screen">\n<summary>Record</summary>' in text  # pages of JSON are not printed
     (kept,) = re.findall(r"<summary>Record</summary>\s*<pre><code>(.*?)</code></pre>", text, re.DOTALL)
     assert json.loads(html.unescape(kept)) == found.record
     assert "record.json" in text

@@ -191,5 +191,5 @@ def _again(found: Comparison, command: str | None) -> str:
         ),
         page.command(call),
         versions(),
-        page.details("Record", page.command(json.dumps(found.record))),
+        page.details("Record", page.command(json.dumps(found.record)), printed=False),
     )

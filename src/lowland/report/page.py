@@ -80,9 +80,10 @@ def summary(rows: Mapping[str, Iterable[str]]) -> str:
     return f'<dl class="summary">\n{items}\n</dl>'
 
 
-def details(title: str, *pieces: str) -> str:
-    """Return parts that are shown when one opens them; a browser prints them as they are."""
-    return f"<details>\n<summary>{escape(title)}</summary>\n" + "\n".join(pieces) + "\n</details>"
+def details(title: str, *pieces: str, printed: bool = True) -> str:
+    """Return parts that are shown when one opens them; they are printed open, or (``printed=False``) not at all."""
+    kind = "" if printed else ' class="screen"'
+    return f"<details{kind}>\n<summary>{escape(title)}</summary>\n" + "\n".join(pieces) + "\n</details>"
 
 
 def data_block(name: str, value: Mapping[str, Any]) -> str:
