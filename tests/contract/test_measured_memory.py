@@ -150,7 +150,6 @@ CASES = {
     "wide, kernel, 8 threads": case([300, 60_000], "float32", threads=8, method="KernelPCA", n_components=5),
     "wide, stress": case(WIDE, "float32", method="MetricMDS", max_iter=3),
     "wide, graph": case([400, 100_000], "float32", threads=1, method="Isomap"),
-    "square, patches, 8 threads": case([3000, 3000], "float32", threads=8, method="LLE"),
     "wide, sparse": case([1000, 200_000], density=5e-3, n_components=10),
     "tall, 8 threads": case([50_000, 1000], threads=8, n_components=10),
     "local weights, 8 threads": case([30_000, 3], sheet=True, threads=8, method="LLE"),
