@@ -8,7 +8,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
-from lowland.core.errors import DataError
+from lowland import config
+from lowland.core.errors import DataError, MemoryLimitError
 from lowland.data import swiss_roll
 from lowland.graph.graph import Graph
 from lowland.graph.laplacian import (
@@ -121,6 +122,12 @@ def test_compact_graphs_are_multiplied_and_others_factored(rng):
         assert max(found.residual, again.residual) < 1e-8
         np.testing.assert_allclose(found.values, again.values, rtol=1e-9)
         np.testing.assert_allclose(found.functions, again.functions, atol=1e-7)
+
+
+def test_the_basis_of_a_compact_graph_is_held_to_the_memory_limit(rng):
+    W = affinity(lists(rng.standard_normal((4000, 6)), 10), 1.0)
+    with config(memory_limit="5MB"), pytest.raises(MemoryLimitError, match=r"a Krylov basis of \d+ vectors for 4,000"):
+        harmonics(W, 2, seeded())
 
 
 def test_multiplying_gives_way_where_it_is_slow_or_edges_hardly_count(rng, monkeypatch):

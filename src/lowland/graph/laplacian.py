@@ -167,7 +167,7 @@ def harmonics(W: Any, k: int, rng: np.random.Generator, solver: str = "auto", re
         easy = W.shape[0] > DENSE_LIMIT
         solver = "dense"
     if easy or solver == "krylov":
-        found = leading(W, d, k, rng, always=solver == "krylov")
+        found = leading(W, d, k, rng, always=solver == "krylov", remedy=remedy)
     if found is None:
         N, null = normalized(W)
         found = smallest(N, k, null=null[:, None], rng=rng, solver=solver, remedy=remedy)

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import thread_pool
+from ..core.cost import check_allocation
 from ..core.spmm import spmm
-from .krylov import lanczos
+from .krylov import lanczos, sizes
 from .operators import Operator
 
 Array = Any
@@ -61,8 +62,13 @@ class Leading:
     checked: int | None
 
 
-def leading(W: Any, d: Array, k: int, rng: np.random.Generator, always: bool) -> Leading | None:
-    """Return the k leading pairs by block Lanczos; None if it is slow or not exact enough."""
+def leading(W: Any, d: Array, k: int, rng: np.random.Generator, always: bool, remedy: str = "") -> Leading | None:
+    """Return the k leading pairs by block Lanczos; None if it is slow or not exact enough.
+
+    Plans are made for the factor of a sheet's graph, which is smaller than this basis: so its memory is checked here.
+    """
+    n, columns = W.shape[0], sizes(k + 2, W.shape[0]).basis
+    check_allocation(8 * n * columns, f"a Krylov basis of {columns} vectors for {n:,} points", remedy)
     walk = _Walk(W, d, always)
     try:
         with thread_pool.one_blas_thread():
