@@ -30,6 +30,7 @@ CHILD = (
 import json, sys, warnings
 import numpy as np, scipy.sparse as sp
 import lowland
+from lowland.methods.shared.graph_based import GraphReducer
 from scipy.spatial.distance import cdist
 warnings.simplefilter("ignore")
 case = json.loads(sys.argv[1])
@@ -71,6 +72,8 @@ else:
     else:
         X = rng.standard_normal((n, d), dtype=np.dtype(case["dtype"]).type)
         X *= (np.arange(1, d + 1) ** -0.5).astype(case["dtype"])
+        if issubclass(cls, GraphReducer) and n > 6000:
+            cls(**case["parameters"]).fit(X[:6000])  # numba and the loops of the search are loaded
     if case["gaps"]:
         X[rng.random(X.shape) < case["gaps"]] = np.nan
     X, more = given(X)
@@ -226,6 +229,44 @@ def test_a_fit_of_wide_rows_is_refused_or_stays_below_the_limit():
     alone = [refused for _, threads, refused, _ in found if threads == 1]
     assert alone == [False] * 4 + [True], found  # the Gram route needs all columns, so it holds a stream as one array
     assert all(refused for _, threads, refused, _ in found if threads == 8), found
+
+
+COMPACT = (
+    MEASURE
+    + """
+import json, sys, warnings
+import numpy as np
+import lowland
+warnings.simplefilter("ignore")
+X = np.random.default_rng(0).standard_normal((40_000, 20))
+cls = getattr(lowland, sys.argv[1])
+cls().fit(X[:6000])
+found = []
+for limit in range(60_000_000, 200_000_000, 10_000_000):
+    refused, before = False, start()
+    with lowland.config(memory_limit=limit):
+        try:
+            cls().fit(X)
+        except lowland.MemoryLimitError:
+            refused = True
+    found.append([limit, refused, status("VmHWM") - before])
+    if not refused:
+        break
+print(json.dumps(found))
+"""
+)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is measured through /proc")
+@pytest.mark.parametrize("name", ["LaplacianEigenmaps", pytest.param("DiffusionMaps", marks=pytest.mark.slow)])
+def test_graphs_without_low_dimension_are_refused_or_stay_below_the_limit(name):
+    """Their solver is chosen after the plan, when the graph is known: its basis counts with what the fit holds."""
+    done = subprocess.run([sys.executable, "-c", COMPACT, name], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert not found[-1][1], found  # fitted at last
+    assert sum(grown > 20_000_000 for _, refused, grown in found if refused) >= 1, found  # refused after the search
+    assert all(grown <= 1.1 * limit for limit, _, grown in found), found
 
 
 QUALITY = """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
@@ -13,11 +15,14 @@ import numpy as np
 from . import settings
 from .errors import MemoryLimitError
 from .formatting import format_bytes, format_seconds
+from .memory import release
 from .message import Configuration, Message
 
 # Operations per second of one modest core, in float64; float32 is twice as fast.
 FLOPS_PER_CORE = 2.5e10
 SPARSE_FLOPS_PER_CORE = 1.0e9
+_LARGE_ALLOCATION = 1 << 25  # bytes from which the C library asks the system for memory, whatever was freed
+_held: ContextVar[int] = ContextVar("held", default=0)  # bytes that the fit has allocated already (`holding`)
 _MIN_CHECKED_BYTES = 1 << 16  # smaller allocations are frequent, and reading the free memory costs more than they do
 
 
@@ -114,17 +119,46 @@ class Plan:
 
 
 def check_allocation(nbytes: int, what: str, remedy: str) -> None:
-    """Raise `MemoryLimitError` if one allocation alone would exceed the limit.
+    """Raise `MemoryLimitError` if an allocation, with what the fit holds already, would exceed the limit.
 
     Plans are checked before a fit begins. This check precedes each large allocation: the size of a stream is not known
-    in advance, and a plan can be wrong. ``remedy`` may be empty.
+    in advance, and a plan can be wrong. ``remedy`` may be empty. A limit that was not given is a share of the free
+    memory, from which what is held is missing already. Freed memory returns to the system before a large allocation.
     """
-    if nbytes <= _MIN_CHECKED_BYTES and not settings.limit_is_given():
+    given = settings.limit_is_given()
+    if nbytes <= _MIN_CHECKED_BYTES and not given:
         return
-    limit = settings.memory_limit()
-    if nbytes > limit:
-        size = f"{what} would take {format_bytes(nbytes)}; the memory limit is {format_bytes(limit)}. To continue: "
-        raise MemoryLimitError(Message(size, remedy, ", or " if remedy else "", *_raise_limit(nbytes), "."))
+    limit, held = settings.memory_limit(), _held.get() if given else 0
+    if nbytes + held > limit:
+        size = f"{what} would take {format_bytes(nbytes)}"
+        if held:
+            size += f", in addition to {format_bytes(held)} that the fit holds already"
+        size += f"; the memory limit is {format_bytes(limit)}. To continue: "
+        raise MemoryLimitError(Message(size, remedy, ", or " if remedy else "", *_raise_limit(nbytes + held), "."))
+    if nbytes >= _LARGE_ALLOCATION:
+        release()
+
+
+@contextmanager
+def holding(*parts: Any) -> Iterator[None]:
+    """Count arrays, dense or sparse, as held by the fit while the block runs; other objects count as nothing.
+
+    >>> with settings.config(memory_limit=10_000), holding(np.zeros(1000)):
+    ...     check_allocation(5000, "another array", "use fewer rows")
+    Traceback (most recent call last):
+    lowland.core.errors.MemoryLimitError: another array would take 5 kB, in addition to 8 kB that the fit holds ...
+    """
+    token = _held.set(_held.get() + sum(map(_stored, parts)))
+    try:
+        yield
+    finally:
+        _held.reset(token)
+
+
+def _stored(part: Any) -> int:
+    """Return the bytes of an array, or of the arrays that make up a sparse one."""
+    names = ("data", "indices", "indptr") if hasattr(part, "indptr") else ()
+    return sum(int(getattr(part, name).nbytes) for name in names) or int(getattr(part, "nbytes", 0))
 
 
 def _raise_limit(nbytes: int) -> tuple[str | Configuration, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +27,17 @@ def resident(pid: int | None = None) -> int | None:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return None
+
+
+def release() -> None:
+    """Return freed memory to the system, where the C library can.
+
+    Else it stays with the process, and a large array cannot use it: after the search for neighbours in 80,000 × 50
+    numbers these were 50 MB.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 @contextmanager

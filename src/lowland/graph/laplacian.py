@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..core.cost import holding
 from ..core.errors import DataError
 from ..core.message import Message, Setting
 from ..spectral.nullspace import Small, reduced, smallest
@@ -166,11 +167,12 @@ def harmonics(W: Any, k: int, rng: np.random.Generator, solver: str = "auto", re
     if solver == "auto" and W.nnz > _FULL_SHARE * float(W.shape[0]) ** 2:  # a factor would be dense
         easy = W.shape[0] > DENSE_LIMIT
         solver = "dense"
-    if easy or solver == "krylov":
-        found = leading(W, d, k, rng, always=solver == "krylov", remedy=remedy)
-    if found is None:
-        N, null = normalized(W)
-        found = smallest(N, k, null=null[:, None], rng=rng, solver=solver, remedy=remedy)
+    with holding(W):
+        if easy or solver == "krylov":
+            found = leading(W, d, k, rng, always=solver == "krylov", remedy=remedy)
+        if found is None:
+            N, null = normalized(W)
+            found = smallest(N, k, null=null[:, None], rng=rng, solver=solver, remedy=remedy)
     return _finished(W, d, found, found.residual)
 
 

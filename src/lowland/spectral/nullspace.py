@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import thread_pool
-from ..core.cost import check_allocation
+from ..core.cost import check_allocation, holding
 from ..core.errors import SolveError
 from ..core.spmm import spmm
 from . import dense
@@ -234,7 +234,8 @@ def _factored(M: Any, norm: float, solver: str, remedy: str) -> tuple[Any, float
                 return _Dense(A), shift
             if solver == "superlu":
                 return SuperLU(A), shift
-            return Cholesky(A, remedy=remedy), shift
+            with holding(M, A):
+                return Cholesky(A, remedy=remedy), shift
         except SolveError as error:
             failed = error
     raise failed

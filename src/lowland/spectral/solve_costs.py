@@ -16,5 +16,13 @@ def square_solve_cost(m: int, k: int, squares: int = 5) -> tuple[str, int, float
     """
     if m <= DENSE_LIMIT:
         return "eigenvectors", 8 * squares * m * m, 15.0 * m**3
-    basis = sizes(k, m).basis
-    return "Krylov basis", 8 * m * (basis + 64), 2.0 * m * m * (3 * basis + 300)
+    return "Krylov basis", krylov_bytes(k, m), 2.0 * m * m * (3 * sizes(k, m).basis + 300)
+
+
+def krylov_bytes(k: int, m: int) -> int:
+    """Return the memory of the Krylov basis for k pairs of an m × m matrix, with the blocks that are multiplied.
+
+    >>> krylov_bytes(2, 80_000)
+    157440000
+    """
+    return 8 * m * (sizes(k, m).basis + 64)

@@ -9,10 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import thread_pool
-from ..core.cost import check_allocation
+from ..core.cost import check_allocation, holding
 from ..core.spmm import spmm
 from .krylov import lanczos, sizes
 from .operators import Operator
+from .solve_costs import krylov_bytes
 
 Array = Any
 
@@ -67,11 +68,12 @@ def leading(W: Any, d: Array, k: int, rng: np.random.Generator, always: bool, re
 
     Plans are made for the factor of a sheet's graph, which is smaller than this basis: so its memory is checked here.
     """
-    n, columns = W.shape[0], sizes(k + 2, W.shape[0]).basis
-    check_allocation(8 * n * columns, f"a Krylov basis of {columns} vectors for {n:,} points", remedy)
+    n, size = W.shape[0], sizes(k + 2, W.shape[0])
     walk = _Walk(W, d, always)
     try:
-        with thread_pool.one_blas_thread():
+        with holding(walk.S.data), thread_pool.one_blas_thread():
+            what = f"a Krylov basis of {size.basis} vectors for {n:,} points"
+            check_allocation(krylov_bytes(k + 2, n), what, remedy)
             found = lanczos(walk, k + 2, largest=True, tol=1e-13, rng=rng, stage="small eigenvalues")
             U = found.right
             lengths = np.linalg.norm(spmm(walk.S, U) - U * found.values, axis=0)

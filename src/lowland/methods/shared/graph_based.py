@@ -17,7 +17,7 @@ from ...contract.inputs import METRIC_INPUT, Compared, require_count
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Nothing, Real, Rule
 from ...contract.reducer import Reducer
 from ...core import arrays
-from ...core.cost import DataShape, Plan, largest
+from ...core.cost import DataShape, Plan, holding, largest
 from ...core.errors import DataError
 from ...core.message import Message, message
 from ...core.random import seed
@@ -175,7 +175,8 @@ class GraphReducer(Reducer):
         with record.stage("pieces"):
             pieces, labels = pieces_of(self, hood, record)
         few = self.n_components + 1 if len(pieces) > 1 else 0  # maps of as many points fill all dimensions
-        maps = [self._embed(p, record, rng) if p.n > few else self._small(p) for p in pieces]
+        with holding(self.anchors_, hood.graph.indices, hood.graph.distances):
+            maps = [self._embed(p, record, rng) if p.n > few else self._small(p) for p in pieces]
         self._tell(maps, record)
         self.pieces_ = side_by_side(pieces, maps, self.n_components_)
         self.embedding_ = points_of(self.pieces_, self.n_components_)[hood.inverse].astype(rows.dtype)
