@@ -27,7 +27,7 @@ class FitInfo:
     """
 
     method: str
-    algorithm: str
+    algorithm: str = ""
     solver: str = ""
     iterations: int | None = None
     residual: float | None = None
@@ -98,7 +98,7 @@ class Recorder:
 
     method: str
     plan: Plan | None = None
-    values: dict[str, Any] = field(default_factory=lambda: {"algorithm": ""})
+    values: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
     evidence: dict[str, Any] = field(default_factory=dict)
@@ -107,10 +107,8 @@ class Recorder:
     def stage(self, name: str) -> Iterator[None]:
         """Time one stage."""
         start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+        yield  # the record of a fit that fails is dropped
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
     def warn(self, message: str, category: type[Warning]) -> None:
         """Warn the caller and keep the message in the record."""

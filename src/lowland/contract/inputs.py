@@ -70,9 +70,7 @@ class Compared(Rows):
             raise self._error_of_line(model, count)
         if are_objects(X) and not model._pairwise:
             if not callable(self.rule(model)):
-                if _are_texts(X):
-                    raise _error_of_texts(type(model).__name__, f", or give {self.parameter}= a function of two texts")
-                raise self._error_of_objects(model)
+                raise self._error_of_objects(model, X)
             return ObjectRows(X)
         rows = super().source(model, X)
         if rows.sparse and model._pairwise and not self.sparse_square:
@@ -85,7 +83,9 @@ class Compared(Rows):
             "dense array, X.toarray(), if the pairs that are not stored are zero"
         )
 
-    def _error_of_objects(self, model: Any) -> DataError:
+    def _error_of_objects(self, model: Any, X: Any) -> DataError:
+        if _are_texts(X):
+            return _error_of_texts(type(model).__name__, f", or give {self.parameter}= a function of two texts")
         given = f"{self.parameter}={getattr(model, self.parameter)!r}"
         return DataError(
             f"{type(model).__name__}: these are texts or other objects, and {given} compares rows of numbers: give "

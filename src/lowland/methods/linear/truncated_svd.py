@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...contract import parameters
-from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Nothing, Real, Rule
+from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Nothing, Real, Rule, check
 from ...contract.reducer import Recorder
 from ...core import arrays, thread_pool
 from ...core.cost import DataShape, Plan
@@ -154,7 +153,7 @@ class TruncatedSVD(LinearReducer):
         """
         rows = as_rows(X, owner=type(self).__name__)
         if fresh := not hasattr(self, "components_"):
-            parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
+            check(type(self).__name__, self._parameters, self.get_params(deep=False))
             if rows.reiterable and (rows.n_rows is None or rows.n_rows >= self.n_components):
                 return self.fit(rows)
         held = dict(vars(self))

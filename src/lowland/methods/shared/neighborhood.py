@@ -34,8 +34,10 @@ SMALL_MAP = "classical scaling"  # of components of few points
 def learn_neighborhood(model: Any, rows: RowSource, record: Recorder, count: Count) -> Neighborhood:
     """Return the distinct points of the rows and their graph; ``count`` is the number of neighbours for n points."""
     points = PointSet.of(gather(rows, sparse=True), model.metric, type(model).__name__)
-    if (ranges := points.ranges()) is not None:
-        _warn_dominant(model, ranges, record)
+    ranges = points.ranges()
+    if ranges is not None and (words := range_words(ranges, getattr(model, "feature_names_in_", None))) is not None:
+        text = dominance(words, "so it alone decides which rows are neighbours", SCALED_METRIC)
+        record.warn(Message(Owner(type(model).__name__), text), DominantColumnWarning)
     start = 0 if model.random_state is None else int(seed(model.random_state).integers(2**31))
     hood = points.neighbors(lambda n: count(n, record), getattr(model, "ties", "cut"), start, rule_of(model).reach)
     record.evidence |= hood.evidence()
@@ -95,13 +97,6 @@ def _disconnected(model: Any, hood: Neighborhood, labels: Array, record: Recorde
     side = "; each component is embedded separately and placed side by side; distances between components are not "
     record.warn(Message(what, side, f"meaningful{small}"), DisconnectedWarning)
     return hood.split(labels)
-
-
-def _warn_dominant(model: Any, ranges: Array, record: Recorder) -> None:
-    words = range_words(ranges, getattr(model, "feature_names_in_", None))
-    if words is not None:
-        text = dominance(words, "so it alone decides which rows are neighbours", SCALED_METRIC)
-        record.warn(Message(Owner(type(model).__name__), text), DominantColumnWarning)
 
 
 # -- numbers of neighbours and points -------------------------------------------------------------------------
