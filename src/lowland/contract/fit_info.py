@@ -27,7 +27,7 @@ class FitInfo:
     """
 
     method: str
-    algorithm: str = ""
+    algorithm: str
     solver: str = ""
     iterations: int | None = None
     residual: float | None = None
@@ -98,7 +98,7 @@ class Recorder:
 
     method: str
     plan: Plan | None = None
-    values: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=lambda: {"algorithm": ""})
     seconds: dict[str, float] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
     evidence: dict[str, Any] = field(default_factory=dict)
