@@ -148,7 +148,7 @@ def _from_scan(table: TableScan, column: str | None, id: str | None) -> Document
 
     def texts() -> Iterator[Any]:
         for frame in table.frames(rows=_ROWS):
-            if ids is not None:
+            if ids is not None and id is not None:
                 ids.extend("" if v is None else str(v) for v in frame[id].to_list())
             yield from frame[chosen].cast(pl.String)
 
