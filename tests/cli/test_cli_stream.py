@@ -151,3 +151,52 @@ def test_xlsx_is_refused_before_the_fit(run, big):
     got = run("reduce", "big.npy", "--stream", "-o", "m.xlsx")
     assert got.code == 3
     assert "written in pieces use .csv" in got.err
+
+
+def test_outliers_of_blocks_are_those_of_the_table(run, big):
+    big.with_columns(a=pl.when(pl.arange(6000) == 77).then(40.0).otherwise(pl.col("a"))).write_csv("odd.csv")
+    words = ("outliers", "odd.csv", "--id", "id", "--json")
+    whole = run(*words, "-o", "whole.csv")
+    got = run(*words, "-o", "blocks.csv", "--stream")
+    assert got.code == 0, got.err
+    assert "6,000 rows are read in blocks" in got.err
+    assert "T² and SPE are those of all rows; distances are exact" in got.err
+    assert got.json["names"][0] == "r77"
+    for key in ("rows", "names", "reasons", "columns", "severity", "limits", "turn", "angles", "share_without"):
+        assert got.json[key] == whole.json[key], key
+    assert pl.read_csv("blocks.csv").equals(pl.read_csv("whole.csv"))
+
+
+def test_outliers_and_dimension_of_a_table_larger_than_memory(run, big):
+    X = np.random.default_rng(0).standard_normal((150_000, 6))
+    X[1234] = 20
+    pl.DataFrame(X, schema=NAMES).write_parquet("huge.parquet")
+    whole = run("outliers", "huge.parquet", "--json")
+    with lowland.config(memory_limit="5MB"):
+        got = run("outliers", "huge.parquet", "--json")
+        refused = run("outliers", "huge.parquet", "--keep", "clean.csv")
+    assert got.code == 0, got.err
+    assert "huge.parquet is read in blocks: reading huge.parquet would take" in got.err
+    assert "distances are approximate: to the nearest of 5,000 random rows" in got.err
+    assert got.json["rows"] == whole.json["rows"]
+    assert got.json["rows"][0] == 1234
+    assert got.json["severity"] == whole.json["severity"]
+    assert refused.code == 2
+    assert "huge.parquet is read in blocks; --keep requires a table" in refused.err
+    sampled = run("dimension", "huge.parquet", "--stream")
+    assert sampled.code == 0, sampled.err
+    assert "the dimension is measured on a sample of 20,000 of the 150,000 rows" in sampled.err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("--metric", "precomputed"), "a precomputed matrix is needed as a whole"),
+        (("--missing", "mean"), "steps before the method need the table in memory"),
+    ],
+)
+@pytest.mark.parametrize("command", ["outliers", "dimension"])
+def test_measures_of_blocks_refuse_what_needs_the_table(run, big, command, words, text):
+    got = run(command, "big.parquet", "--stream", *words)
+    assert got.code == 2
+    assert text in got.err

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import lowland
+from lowland.text.documents import documents_of
+
 from .conftest import Run
 from .test_cli_texts import sentence
 
@@ -128,3 +131,21 @@ def test_help_of_the_group(run: Run) -> None:
     assert run("_complete", "text", "s").out.split() == ["search", "similar"]
     assert "text" in run("_complete", "te").out.split()
     assert "--features" in run("_complete", "text", "index", "a", "--f").out.split()
+
+
+def test_a_table_is_indexed_in_blocks(run: Run, docs: Path) -> None:
+    rows = [json.loads(line) for line in docs.read_text(encoding="utf-8").splitlines()]
+    Path("docs.csv").write_text("name,text\n" + "".join(f"{row['name']},{row['text']}\n" for row in rows))
+    whole = run("text", "index", "docs.csv", "--id", "name", "--out", "a.lowland", "--json")
+    assert "read in blocks" not in whole.err
+    streamed = run("text", "index", "docs.csv", "--id", "name", "--out", "b.lowland", "--stream", "--json")
+    assert streamed.code == 0, streamed.err
+    assert "docs.csv: 60 documents read in blocks, twice, first to find the column with most text" in streamed.err
+    assert {**streamed.json, "index": 0, "next": 0} == {**whole.json, "index": 0, "next": 0}
+    with lowland.config(memory_limit="1 KB"):
+        source = documents_of("docs.csv", "text")
+    assert source.passes == 1
+    Path("docs.json").write_text(json.dumps(rows))
+    refused = run("text", "index", "docs.json", "--out", "d.lowland", "--stream")
+    assert refused.code == 2
+    assert "docs.json cannot be read in blocks; leave out --stream" in refused.err

@@ -148,6 +148,27 @@ def test_methods_continue_with_the_same_bits(tmp_path, name, shape, dtype):
     np.testing.assert_array_equal(model.transform(X), want.transform(X))
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("blocks", [3, 57, 70, 73])
+def test_probabilistic_pca_continues_with_the_same_bits(tmp_path, gaps, blocks):
+    """Complete rows are added up; rows with gaps are grouped by pattern. The first passes only look for gaps."""
+    X = table(tmp_path, 150_000, 5)
+    if gaps:
+        X[::7, 1] = np.nan
+        X[60_000::11, 3] = np.nan
+        np.save(tmp_path / "rows.npy", X)
+    want = lowland.ProbabilisticPCA(2).fit(X)
+    rows = scan(tmp_path / "rows.npy")
+    with pytest.raises(Stopped):
+        interrupted(lowland.ProbabilisticPCA(2), rows, tmp_path / "state", blocks)
+    kept = interrupted(model := lowland.ProbabilisticPCA(2), rows, tmp_path / "state", 10**9)
+    assert kept.resumed_rows > 0 or blocks == 3
+    assert model.log_likelihood_ == want.log_likelihood_
+    assert model.n_iter_ == want.n_iter_
+    for name in ("components_", "mean_", "explained_variance_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(want, name))
+
+
 @pytest.mark.parametrize("blocks", [16, 17, 143, 144, 145, 146])
 def test_every_place_near_the_end(tmp_path, blocks):
     """Blocks are read ahead, so that the last rows, fewer than a block, are held while earlier ones are added up."""

@@ -9,14 +9,16 @@ from cyclopts import Parameter
 from rich.table import Table as Grid
 
 from ..core.command_line import command_line
-from .answer import Answer, UsageError
+from .answer import Answer, UsageError, note
 from .figure_options import FIGURE, LookOptions, MapFigureOptions
 from .figures import draw_with, write_figure
-from .inputs import read_input, warn_of_square
+from .inputs import warn_of_square
 from .options import Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_outputs
 from .running import run
 from .scaling import scaled_once
+from .scanned_input import read_or_scan
+from .stream_options import Stream
 
 if TYPE_CHECKING:
     from ..dimension import Estimate
@@ -56,6 +58,7 @@ def dimension(
     ] = None,
     look: LookOptions | None = None,
     seed: Annotated[int, Parameter(help="Random seed of the subsample of a large table.")] = 0,
+    stream: Stream = False,
     common: Common | None = None,
 ) -> Answer:
     """Estimate the number of dimensions of the data: linear (needed by PCA) and intrinsic (of a curved shape).
@@ -77,7 +80,7 @@ def dimension(
     if square and scale:
         raise UsageError("--scale applies to columns, and a distance matrix has none: remove --scale or --metric")
     scale, chosen = scaled_once(scale, columns or TableOptions())
-    given = read_input(data, chosen, KeepOptions(id=id), pairwise=square)
+    given = read_or_scan(data, chosen, KeepOptions(id=id), stream=stream, pairwise=square)
     if not square:
         warn_of_square(given)
 
@@ -85,6 +88,8 @@ def dimension(
         return estimate(rows, metric=metric, scale=scale, random_state=seed)
 
     found: Estimate = run(work, given)
+    if given.scanned and found.warnings and found.warnings[-1].startswith("measured on a sample"):
+        note(f"the dimension is {found.warnings[-1]}")
     if figure is not None:
         write_figure(drawing, draw_with(found.figure, drawing.look))
     plain = found.to_dict()

@@ -41,6 +41,8 @@ class Input:
     pairwise: bool = False
     steps: Pipeline | None = None
     warnings: Sequence[str] = ()  # of the steps
+    scanned: bool = False  # the rows are read in blocks
+    id_scan: Any = None  # the identifiers of such rows
 
     def locate(self, error: ValueError) -> Message:
         """Return the message of an error with its place in the file (line, column name) instead of array indices."""

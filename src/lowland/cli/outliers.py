@@ -10,15 +10,17 @@ from cyclopts import Parameter
 from rich.table import Table as Grid
 
 from ..core.command_line import command_line
-from .answer import Answer, UsageError
+from .answer import Answer, UsageError, note
 from .figure_options import MapFigureOptions
 from .figures import flagged_map, write_figure
 from .input import Input
-from .inputs import dominated, read_input, row_names, warn_of_square
+from .inputs import dominated, row_names, warn_of_square
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_kept, check_outputs
 from .running import run
 from .scaling import scaled_once
+from .scanned_input import read_or_scan, scanned_names
+from .stream_options import Stream
 
 if TYPE_CHECKING:
     from ..quality.outliers import Outliers
@@ -86,6 +88,7 @@ def outliers(
     out: Measures = None,
     keep: Keep = None,
     figure: MapFigureOptions | None = None,
+    stream: Stream = False,
     common: Common | None = None,
 ) -> Answer:
     """Find outliers, explain why each is flagged, and measure their effect on the principal axes.
@@ -102,15 +105,21 @@ def outliers(
     check_outputs(out=out, keep=keep, figure=drawing.figure, inputs=(data,))
     scale, columns = scaled_once(scale, columns or TableOptions())
     pairwise = metric == "precomputed"
-    given = read_input(data, columns, KeepOptions(id=id), pairwise=pairwise)
+    given = read_or_scan(data, columns, KeepOptions(id=id), stream=stream, pairwise=pairwise)
+    if given.scanned and drawing.figure is not None:
+        raise UsageError(
+            "--figure draws all rows and needs the table in memory; remove it, or draw a part of the table"
+        )
     if keep is not None and (given.table is None or pairwise):
-        what = "a distance matrix" if pairwise else "a sparse matrix"
+        what = "a distance matrix" if pairwise else "read in blocks" if given.scanned else "a sparse matrix"
         raise UsageError(f"--keep {keep}: {given.source} is {what}; --keep requires a table")
     if keep is not None and given.table is not None:
         check_kept(keep, None, given.table.frame, "--keep")
     work = _work(given, neighbors, components, scale, metric, level, seed)
     warn_of_square(given)
     found: Outliers = run(work, given)
+    if given.scanned:
+        _tell_approximation(given.shape[0])
     if out is not None:
         _write_measures(found, out)
     if keep is not None and given.table is not None:
@@ -133,6 +142,14 @@ def outliers(
     else:
         following = command_line("reduce", keep or data, **chosen, scale=scale, out="flat.csv")
     return Answer(facts, _summary(found, keep), following, shown=_shown(found))
+
+
+def _tell_approximation(n: int) -> None:
+    """Say what of the measures of a table that is read in blocks is exact, and what is not."""
+    from ..quality.neighbor_distance import ALL, ANCHORS
+
+    distances = f"approximate: to the nearest of {ANCHORS:,} random rows" if n > ALL else "exact"
+    note(f"T² and SPE are those of all rows; distances are {distances}")
 
 
 def _changed(**options: Any) -> dict[str, Any]:
@@ -167,7 +184,7 @@ def _work(
             level=level,
             metric=metric,
             scale=scale,
-            names=row_names(given),
+            names=scanned_names(given) if given.scanned else row_names(given),
             random_state=seed,
         )
 

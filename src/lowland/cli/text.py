@@ -11,12 +11,15 @@ from rich.table import Table
 from ..core.command_line import command_line
 from ..core.errors import DataError, ModelFileError
 from ..core.formatting import count
-from .answer import Answer, UsageError
+from .answer import Answer, UsageError, note
 from .options import COMPONENTS, OUT, Common
+from .stream_options import Stream
 
 if TYPE_CHECKING:
     from ..text import LatentSemanticIndex, SearchResult
+    from ..text.documents import Documents
 
+_STREAMED = ".csv, .parquet, .arrow, .jsonl or a folder of .txt files"
 INDEX_KEYS = {
     "index": "the file that was written",
     "documents": "number of documents",
@@ -83,6 +86,7 @@ def index(
         Parameter(help="Count into this many hashed columns instead of listing terms, for very large vocabularies."),
     ] = None,
     seed: Annotated[int | None, Parameter(help="Seed of the iterative solver. Default: 0.")] = None,
+    stream: Stream = False,
     common: Common | None = None,
 ) -> Answer:
     """Index texts, so that they can be searched by meaning (latent semantic indexing).
@@ -105,7 +109,11 @@ def index(
         hashing=hashing,
         random_state=seed,
     )
-    _checked(made.fit, str(docs), column=text, id=id)
+    source = _documents(docs, text, id, stream)
+    _checked(made.fit, source)
+    if source.passes is not None:
+        times = "once" if source.passes == 1 else "twice, first to find the column with most text"
+        note(f"{source.name}: {count(source.seen, 'document')} read in blocks, {times}")
     save(made, out)
     facts = {"index": out, **_facts(made)}
     summary = (
@@ -260,6 +268,18 @@ def _checked(work: Any, *args: Any, **options: Any) -> Any:
         raise
     except ValueError as error:
         raise UsageError(error.args[0]) from error
+
+
+def _documents(docs: Path, text: str | None, id: str | None, stream: bool) -> Documents:
+    """Return the documents of a file or folder; ``stream``: read a table in blocks also if it fits in memory."""
+    from ..data.scans.opening import SUFFIXES, scan
+    from ..text.documents import documents_of
+
+    in_blocks = stream and docs.is_file() and docs.name.lower().endswith(SUFFIXES)
+    made = documents_of(scan(docs) if in_blocks else str(docs), text, id)
+    if stream and made.passes is None:
+        raise UsageError(f"--stream: {docs.name} cannot be read in blocks; leave out --stream, or use {_STREAMED}")
+    return made
 
 
 def _facts(made: LatentSemanticIndex) -> dict[str, Any]:

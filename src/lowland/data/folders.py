@@ -60,15 +60,31 @@ def _common(files: Sequence[Path]) -> Path:
     return Path(os.path.commonpath([file.parent for file in files])) if files else Path()
 
 
-def _read_texts(root: Path, files: Sequence[Path], options: ReadOptions, n_other: int) -> Table:
+def text_files(path: Path) -> tuple[Path, list[Path]] | None:
+    """Return the folder and the files of a folder or pattern that `read` takes as texts, or None for others."""
+    pattern = any(sign in str(path) for sign in _GLOB) and not path.is_dir()
+    if not pattern and not path.is_dir():
+        return None
+    files = files_matching(path) if pattern else files_inside(path)
+    texts = [file for file in files if file.name.lower().endswith(".txt")]
+    n_tables, n_images = (sum(file.name.lower().endswith(ends) for file in files) for ends in (READABLE, IMAGES))
+    if not texts or n_images > n_tables or len(texts) != n_tables:
+        return None
+    return _common(files) if pattern else path, texts
+
+
+def read_text(file: Path, encoding: str | None = None) -> str:
+    """Return the text of a file."""
     from .encodings import decode, scan_text
 
+    source = Source.of(file)
+    content = source.read()
+    return decode(source, content, scan_text(source, encoding).encoding) if content else ""
+
+
+def _read_texts(root: Path, files: Sequence[Path], options: ReadOptions, n_other: int) -> Table:
     check_options(options, BY_NAME["texts"], str(root))
-    texts = []
-    for file in files:
-        source = Source.of(file)
-        content = source.read()
-        texts.append(decode(source, content, scan_text(source, options.encoding).encoding) if content else "")
+    texts = [read_text(file, options.encoding) for file in files]
     frame = place_of(root, files).with_columns(pl.Series("text", texts))
     return Table(frame, root.name or str(root), notes=unread_note(n_other), roles={"text": "text"})
 

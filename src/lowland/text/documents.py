@@ -14,20 +14,27 @@ from typing import Any
 import polars as pl
 
 from ..contract.fit_info import level_of_the_caller
-from ..core.errors import DataError, LowlandWarning
+from ..core.errors import DataError, FileSizeError, LowlandWarning
 from ..core.message import Message, Setting
+from ..data.scans.table_scan import TableScan
 from ..data.source import Source
 
+_ROWS = 4096  # rows of a table that are held at a time
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".jsonl.zst", ".ndjson.zst")
 
 
 @dataclass
 class Documents:
-    """Texts that can be read once; ``ids`` has their names, or is None, after they have been read."""
+    """Texts that can be read once; ``ids`` has their names, or is None, after they have been read.
+
+    ``passes``: how often a file that is read in blocks is read; None for documents that are held in memory.
+    """
 
     texts: Iterable[Any]
     ids: list[str] | None = None
     name: str = "the documents"
+    passes: int | None = None
     seen: int = field(default=0, init=False)
 
     def __iter__(self) -> Iterator[str]:
@@ -41,10 +48,11 @@ class Documents:
 
 
 def documents_of(source: Any, column: str | None = None, id: str | None = None) -> Documents:
-    """Return the documents of a list, an iterator, a column, a table, a file or a folder.
+    """Return the documents of a list, an iterator, a column, a table, a scan, a file or a folder.
 
-    ``column`` names the column of text (default: the longest), ``id`` a column with the name of each document. A file
-    of JSON lines is read line by line.
+    ``column`` names the column of text (default: the longest), ``id`` a column with the name of each document. JSON
+    lines and folders of texts are read one document at a time, a scan and a table that does not fit in memory in
+    blocks.
 
     >>> list(documents_of(["a wing", None]))
     ['a wing', '']
@@ -53,6 +61,8 @@ def documents_of(source: Any, column: str | None = None, id: str | None = None) 
         return source
     if isinstance(source, (str, os.PathLike)):
         return _from_path(source, column, id)
+    if isinstance(source, TableScan):
+        return _from_scan(source, column, id)
     if isinstance(source, pl.DataFrame | pl.LazyFrame) or (hasattr(source, "columns") and hasattr(source, "iloc")):
         from ..data.reading import read
 
@@ -91,9 +101,66 @@ def _from_path(source: Any, column: str | None, id: str | None) -> Documents:
     path = Path(text)
     if path.name.lower().endswith(_LINES) and path.is_file():
         return _from_lines(path, column, id)
-    from ..data.reading import read
+    if text != "-" and column in (None, "text"):
+        from ..data.folders import text_files
 
-    return _from_table(read(text), column, id)
+        files = text_files(path)
+        if files is not None:
+            return _from_folder(*files, id)
+    from ..data.reading import read
+    from ..data.scans.opening import SUFFIXES, scan
+
+    try:
+        table = read(text)
+    except FileSizeError:
+        if not path.name.lower().endswith(SUFFIXES):
+            raise
+        return _from_scan(scan(path), column, id)
+    return _from_table(table, column, id)
+
+
+def _from_folder(root: Path, files: list[Path], id: str | None) -> Documents:
+    """Read a folder of texts one by one; the names are those of the files."""
+    from ..data.fileset import place_of
+    from ..data.folders import read_text
+    from ..data.table import Table
+
+    places = Table(place_of(root, files), root.name or str(root))
+    ids = [str(name) for name in places.column(id or "file").to_list()]
+    return Documents((read_text(file) for file in files), ids, places.source, 1)
+
+
+def _from_scan(table: TableScan, column: str | None, id: str | None) -> Documents:
+    """Read a column of a scan in blocks; without a name, a pass finds the column with most text."""
+    for name in (column, id):
+        if name is not None and name not in table.schema:
+            raise DataError(f"{table.source} has no column {name!r}; it has {', '.join(list(table.schema)[:12])}")
+    if not table.has_names:
+        raise DataError(f"{table.source} contains numbers; an index needs texts")
+    candidates = [name for name, kind in table.schema.items() if kind in _TEXTS]
+    if column is not None and column not in candidates:
+        raise DataError(f"{table.source}, column {column!r}: it contains {table.schema[column]}, not text")
+    if not candidates:
+        raise DataError(f"{table.source} has no column of texts")
+    searched = column is None and len(candidates) > 1
+    chosen = column or (_longest_of_scan(table, candidates) if searched else candidates[0])
+    ids: list[str] | None = None if id is None else []
+
+    def texts() -> Iterator[Any]:
+        for frame in table.frames(rows=_ROWS):
+            if ids is not None and id is not None:
+                ids.extend("" if v is None else str(v) for v in frame[id].to_list())
+            yield from frame[chosen].cast(pl.String)
+
+    return Documents(texts(), ids, table.source, 2 if searched else 1)
+
+
+def _longest_of_scan(table: TableScan, names: list[str]) -> str:
+    lengths = dict.fromkeys(names, 0)
+    for frame in table.frames(rows=_ROWS):
+        for name in names:
+            lengths[name] += int(frame[name].cast(pl.String).str.len_chars().sum() or 0)
+    return max(lengths, key=lambda name: lengths[name])
 
 
 def _from_table(table: Any, column: str | None, id: str | None) -> Documents:
@@ -101,7 +168,7 @@ def _from_table(table: Any, column: str | None, id: str | None) -> Documents:
         raise DataError(f"{table.source} contains numbers; an index needs texts")
     name = column or table.roles.get("text") or _longest(table)
     series = table.column(name)
-    if series.dtype not in (pl.String, pl.Categorical, pl.Enum):
+    if series.dtype not in _TEXTS:
         raise DataError(f"{table.source}, column {name!r}: it contains {series.dtype}, not text")
     if id is None and table.roles.get("text") == "text" and "file" in table.names:
         id = "file"  # of a folder
@@ -110,7 +177,7 @@ def _from_table(table: Any, column: str | None, id: str | None) -> Documents:
 
 
 def _longest(table: Any) -> str:
-    texts = [c for c in table.frame.iter_columns() if c.dtype in (pl.String, pl.Categorical, pl.Enum)]
+    texts = [c for c in table.frame.iter_columns() if c.dtype in _TEXTS]
     if not texts:
         raise DataError(f"{table.source} has no column of texts")
     return str(max(texts, key=lambda c: int(c.cast(pl.String).str.len_chars().sum() or 0)).name)
@@ -142,7 +209,7 @@ def _from_lines(path: Path, column: str | None, id: str | None) -> Documents:
                     ids.append(str(record[id]))
                 yield record[chosen]
 
-    return Documents(texts(), ids, path.name)
+    return Documents(texts(), ids, path.name, 1)
 
 
 def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:

@@ -127,11 +127,12 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, documents: Any, y: None = None, *, column: str | None = None, id: str | None = None) -> Self:
-        """Index documents: a list or iterator of texts, a table, a file (also JSON lines) or a folder of texts.
+        """Index documents: a list or iterator of texts, a table, a scan, a file (also JSON lines) or a folder of texts.
 
         ``column`` names the column of text of a table (default: the longest), ``id`` one with names of documents. An
-        iterator and a file of JSON lines are read once, and no text is kept. Empty documents stay, match nothing, and
-        are told by a warning.
+        iterator, a folder of texts, a file of JSON lines and a `lowland.data.scan` are read once, and no text is kept;
+        to find the longest of several columns a scan is read once more. Empty documents stay, match nothing, and are
+        told by a warning.
         """
         parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
         source = documents_of(documents, column, id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,9 @@ import numpy as np
 from ...core import arrays, settings
 from ...core.cost import check_allocation, dense_seconds
 from ...core.errors import DataError
+from ...core.settings import report_progress
 from ...rows.block import Block, block_rows, require_finite
+from ...rows.journal import Progress
 from ...rows.row_source import RowSource
 from ...spectral.rounding import varies
 
@@ -32,6 +34,9 @@ class Group:
     factor: Array
 
 
+BlockGroups = tuple[int, Array, list[tuple[bytes, Group]]]  # rows, values of each column, groups by pattern
+
+
 class Patterns:
     """Rows grouped by which columns they miss; large groups keep only a square factor of their scatter."""
 
@@ -47,18 +52,55 @@ class Patterns:
         return self.n_rows * self.n_features - int(self.seen.sum())
 
     def collect(self, rows: RowSource) -> None:
-        """Sum the rows into groups; refuse infinities and columns with nothing observed."""
-        for n, seen, groups in rows.map(_groups_of, stage="groups"):
+        """Sum the rows into groups; refuse infinities and columns with nothing observed.
+
+        If the source has a journal that knows the groups of its first rows, the pass continues after them.
+        """
+        journal, known = rows.journal, None
+        if journal is not None:
+            known = journal.begin(f"patterns of {self.n_features} columns")
+        if known is not None:
+            self._restore(known.state)
+        for n, seen, groups in self._unread(rows, known):
             for key, group in groups:
                 self._add(key, group)
             self.n_rows += n
             self.seen += seen
             check_allocation(self.bytes, f"EM on {len(self.groups)} patterns of missing values", REMEDY)
+            if journal is not None and journal.due():
+                journal.keep(Progress(self.n_rows, self._state()))
+        if journal is not None and (known is None or not known.ended):
+            journal.keep(Progress(self.n_rows, self._state(), ended=True))
         empty = np.flatnonzero(self.seen == 0)
         if len(empty):
             first = int(empty[0])
             name = first if self.names is None else repr(str(self.names[first]))
             raise DataError(f"column {name} has no observed value at all: leave it out")
+
+    def _unread(self, rows: RowSource, known: Progress | None) -> Iterator[BlockGroups]:
+        """Yield the groups of each block that is not yet in the sums."""
+        if known is None:
+            yield from rows.map(_groups_of, stage="groups")
+        elif not known.ended:
+            # Blocks have one size, and a row belongs to the block that it has in a pass from the beginning.
+            size = block_rows(rows.n_features)
+            for block in rows.blocks_from(known.rows, size):
+                report_progress("groups", block.start // size, rows.block_count())
+                yield _groups_of(block)
+
+    def _state(self) -> dict[str, Any]:
+        """Return the sums as plain values; a pattern is named by its columns, which are 0 or 1."""
+        groups = [
+            [[int(there) for there in np.frombuffer(key, dtype=bool)], g.n, g.mean, g.factor]
+            for key, g in self.groups.items()
+        ]
+        return {"groups": groups, "seen": self.seen.copy(), "n_rows": self.n_rows, "bytes": self.bytes}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        for there, n, mean, factor in state["groups"]:
+            pattern = np.array(there, dtype=bool)
+            self.groups[pattern.tobytes()] = Group(np.flatnonzero(pattern), float(n), mean, factor)
+        self.seen, self.n_rows, self.bytes = state["seen"], int(state["n_rows"]), int(state["bytes"])
 
     def _add(self, key: bytes, group: Group) -> None:
         held, observed, n, mean = self.groups.get(key), group.observed, group.n, group.mean
@@ -98,7 +140,7 @@ class Patterns:
         return mean, np.diag(variances)
 
 
-def _groups_of(block: Block) -> tuple[int, Array, list[tuple[bytes, Group]]]:
+def _groups_of(block: Block) -> BlockGroups:
     """Return the rows of a block, how many values each column has, and the group of each pattern."""
     require_finite(block, allow_nan=True)
     X = arrays.to_numpy(block.rows)
