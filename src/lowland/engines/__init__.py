@@ -1,8 +1,8 @@
 """Engines: where work on blocks of rows runs.
 
-An `Engine` does three things: it maps a function over pieces of rows and returns the results in row order, it folds
-groups of pieces one after another, each group where its rows are, and it maps rows to an output that stays where the
-rows are. `local` does so on the thread pool, `dask_engine` on the workers of a Dask cluster or on Dask's own scheduler.
+An `Engine` folds groups of pieces of rows, each group where its rows are, and yields the results in row order; a map is
+a fold of groups of one. A `Table` cuts rows into pieces, and maps them to an output that stays where the rows are.
+`local` works on the thread pool, `dask_engine` on the workers of a Dask cluster or on Dask's own scheduler.
 Methods know none of them: they call `RowSource.map` and `Accumulator.update`.
 
 **Order.** Pieces are whole blocks, blocks have a fixed size, and results are combined in row order, whatever the order

@@ -12,8 +12,8 @@ import cloudpickle
 import numpy as np
 
 from ..core.errors import DataError
-from .dask_engine import ENGINE, ChunkName, Graph, packed  # first: it names the extra where Dask is not complete
-from .engine import Array, Piece, Table
+from .dask_engine import ENGINE, ChunkName, Graph, OnWorker, packed  # first: it names the extra that is missing
+from .engine import Alone, Array, Piece, Table
 
 # isort: split
 import dask.array as da
@@ -80,7 +80,22 @@ class DaskTable(Table):
             yield Piece(start, ChunkName(graph, (graph.name, i, 0)), *parts)
             start += length
 
-    def row_chunks(self) -> Any:
+    def map_rows(self, work: Callable[[Piece], Array], width: int, dtype: Any) -> Array:
+        """Return a lazy array of the results, with the chunks of the rows."""
+        array = self._row_chunks()
+        token = uuid.uuid4().hex
+        name, sent = f"lowland-transform-{token}", f"lowland-work-{token}"
+        lengths = array.chunks[0]
+        starts = np.cumsum([0, *lengths[:-1]]) if self.n_rows is not None else np.zeros(len(lengths))
+        step = OnWorker(Alone(work), None)
+        layer: dict[Any, Any] = {sent: Task(sent, cloudpickle.loads, packed(step))}
+        for i, start in enumerate(starts):
+            chunk = TaskRef((array.name, i, 0))
+            layer[name, i, 0] = Task((name, i, 0), operator.call, TaskRef(sent), None, chunk, int(start))
+        graph = HighLevelGraph.from_collections(name, layer, dependencies=[array])
+        return da.Array(graph, name, (lengths, (width,)), dtype=np.dtype(dtype))
+
+    def _row_chunks(self) -> Any:
         """Return the array with whole rows in each chunk, none much larger than the chunks that were given."""
         array = self._array
         if array.numblocks[1] == 1:

@@ -186,7 +186,7 @@ class EngineRows(RowSource):
             return arrays.cast(work(block.rows), kind)
 
         over = _Joined(step, block_rows(self.n_features), self._cutter())
-        return self._table.engine.map_rows(over, self._table, n_rows=self.n_rows, width=width, dtype=kind)
+        return self._table.map_rows(over, width, kind)
 
     def folded(self, empty: Sums, size: int, stage: str, *, wide: bool) -> Iterator[Sums]:
         """Yield sums of segments in row order, each made where its rows are, from blocks of ``size`` rows.
