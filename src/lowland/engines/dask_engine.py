@@ -49,10 +49,14 @@ class ChunkName(NamedTuple):
 class Graph:
     """The tasks of a collection, and which of them a chunk needs."""
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, tasks: dict[Any, Any], name: str) -> None:
+        self.tasks, self.name = tasks, name
+
+    @classmethod
+    def of(cls, array: Any) -> Graph:
+        """Return the graph of an array, optimised."""
         (lean,) = dask.optimize(array)
-        self.tasks = dict(lean.__dask_graph__())
-        self.name = lean.name
+        return cls(dict(lean.__dask_graph__()), lean.name)
 
     def needed(self, key: Any) -> dict[Any, Any]:
         """Return the tasks that lead to a key."""

@@ -38,7 +38,7 @@ class DaskTable(Table):
         """Return the number of rows; unknown lengths of chunks are computed by the workers."""
         if self.n_rows is None:
             array = self._array
-            graph = Graph(array)
+            graph = Graph.of(array)
             keys = [(graph.name, i, *(0 for _ in array.chunks[1:])) for i in range(array.numblocks[0])]
             pieces = [Piece(0, ChunkName(graph, key)) for key in keys]
             lengths = tuple(self.engine.map(_length, pieces, stage="rows", total=len(pieces)))
@@ -72,7 +72,7 @@ class DaskTable(Table):
         if (size, within) not in self._cuts:
             lengths = self._lengths(size, within)
             cut = self._array.rechunk((lengths, (self.n_features,)), method="tasks")
-            self._cuts = {(size, within): (Graph(cut), lengths)}  # one: a method uses one size after the other
+            self._cuts = {(size, within): (Graph.of(cut), lengths)}  # one: a method uses one size after the other
         graph, lengths = self._cuts[size, within]
         start = 0
         for i, length in enumerate(lengths):
@@ -148,9 +148,10 @@ def _of_frame(X: Any, numbers: Callable[[Any], Array]) -> DaskTable:
     names = tuple(X.columns)
     for j, kind in enumerate(X._meta.dtypes):
         if not is_numeric_dtype(kind):
+            shown = str(names[j])
             raise DataError(
-                f"column {j} ({str(names[j])!r}) of the dask data frame is {kind}, not numeric: leave it out or "
-                "encode it",
+                f"column {j} ({shown!r}) of the dask data frame is {kind}, not numeric: leave it out, "
+                f"X.drop(columns=[{shown!r}]), or encode it, dask.dataframe.get_dummies(X.categorize([{shown!r}]))",
                 column=j,
             )
     lean = X.optimize()

@@ -98,3 +98,11 @@ class Table(ABC):
     @abstractmethod
     def map_rows(self, work: Callable[[Piece], Array], width: int, dtype: Any) -> Array:
         """Apply row-wise work and return the results as one table of ``width`` columns, where the rows are."""
+
+
+class ScanTable(Table):
+    """The rows of a scanned file, whose parts are read where the work is done."""
+
+    @abstractmethod
+    def frame_pieces(self, size: int) -> Iterator[Piece]:
+        """Yield pieces of whole blocks of ``size`` rows as data frames with all columns; the last may be shorter."""

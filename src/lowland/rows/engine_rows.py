@@ -126,6 +126,9 @@ class EngineRows(RowSource):
         twin._change = change if before is None else lambda array: change(before(array))
         return twin
 
+    def require_numbers(self, owner: str) -> None:
+        """Raise if the table has columns besides those of numbers; the tables of engines have none."""
+
     def _cutter(self) -> Cutter:
         return Cutter(self.dtype, self.names, self._change)
 
