@@ -134,7 +134,8 @@ class TableScan(ABC):
         """Return the rows of a span with all columns and their types."""
         import polars as pl
 
-        return pl.concat(self._cut(self._span_frames(span), span))
+        frames: list[pl.DataFrame] = self._cut(self._span_frames(span), span)
+        return pl.concat(frames)
 
     def missing_file(self) -> str | None:
         """Return the path of the file if it does not exist here, such as on another machine."""
