@@ -30,14 +30,8 @@ class BackwardEngine(Engine):
         self.done += numbers
         return (found[number] for number in range(len(items)))
 
-    def map(self, work, pieces, *, stage=None, total=None, large=False):
-        return self._all(work, pieces)
-
-    def fold(self, step, start, groups):
-        return self._all(functools.partial(_folded, step, start), groups)
-
-    def map_rows(self, work, rows, *, n_rows, width, dtype, total=None):
-        return np.concatenate(list(self._all(work, rows.pieces(1_000, 16_000))))
+    def fold(self, step, start, groups, *, large=False):
+        yield from self._all(functools.partial(_folded, step, start), groups)
 
 
 def _folded(step, start, group):
@@ -62,6 +56,9 @@ class ListTable(Table):
         for start in range(0, self.n_rows, within):
             own = slice(start, start + within)
             yield Piece(start, self._rows[own], *(None if a is None else a[own] for a in (weights, beside)))
+
+    def map_rows(self, work, width, dtype):
+        return np.concatenate(list(self.engine.map(work, self.pieces(1_000, 16_000))))
 
 
 def open_table(X, numbers):

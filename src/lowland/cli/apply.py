@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from ..core.command_line import command_line
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError, note
+from .engine_options import LOCAL, EngineOptions
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import write_figure
 from .input import Input, default_names
@@ -101,6 +102,7 @@ def transform(
     figure: FigureOptions | None = None,
     stream: Stream = False,
     placement: Placement = "auto",
+    engine: EngineOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Reduce new rows with a saved model, which also repeats its preprocessing steps on them.
@@ -127,13 +129,17 @@ def transform(
     steps, fitted, after = parts_of_model(saved)
     keep = KeepOptions(id=id, color=color, hover=hover, keep_columns=keep_columns)
     copied = [] if reading is None else reading.copied
+    where = engine or LOCAL
+    where.check()
+    if where.asked:
+        stream = True
     if not stream:
         read = too_large(
             lambda: read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen), lambda: None, data
         )
     if stream or read is None:
         no = {"flag": flag, "report": report, "figure": drawing.figure, "unseen": unseen}
-        written = transform_stream(saved, data, out, keep, reading, placement, **no)
+        written = transform_stream(saved, data, out, keep, reading, placement, where, **no)
         return _of_stream(model, data, fitted, written)
     given: Input = replace(read, id=id)
     _check_kept(given, keep, out, copied)

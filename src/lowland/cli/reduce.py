@@ -12,6 +12,7 @@ from ..core.command_line import command_line, stem_of
 from ..core.errors import DataError
 from .aligning import EarlierMap
 from .answer import Answer, UsageError, stderr
+from .engine_options import LOCAL, EngineOptions
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import write_figure
 from .input import Input
@@ -86,6 +87,7 @@ def reduce(
     supplementary_rows: SupplementaryRows = None,
     figure: FigureOptions | None = None,
     stream: StreamOptions | None = None,
+    engine: EngineOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Reduce a table to a few dimensions.
@@ -109,7 +111,9 @@ def reduce(
             "--model. In Python, save such a model with pickle or joblib (loading one can run code)"
         )
     job = Job(data, options, chosen, keep or KeepOptions(), out, model, report, align_to, supplementary_rows, drawing)
-    how = stream or NO_STREAM
+    where = engine or LOCAL
+    where.check()
+    how = replace(stream or NO_STREAM, engine=where)
     if how.asked:
         return perform_stream(job, how)
     most = how.sample if out is not None else None  # rows that are fitted in memory at any rate

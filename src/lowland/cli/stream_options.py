@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
+from .engine_options import LOCAL, EngineOptions
+
 STREAMING = Group("Tables larger than memory", sort_key=11)
 
 Stream = Annotated[
@@ -50,10 +52,12 @@ class StreamOptions:
         ),
     ] = None
 
+    engine: Annotated[EngineOptions, Parameter(parse=False)] = LOCAL
+
     @property
     def asked(self) -> bool:
         """Whether the table is to be read in blocks even if it fits in memory."""
-        return self.stream or self.checkpoint is not None
+        return self.stream or self.checkpoint is not None or self.engine.asked
 
 
 NO_STREAM = StreamOptions()

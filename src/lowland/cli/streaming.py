@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, FileSizeError, MemoryLimitError
 from .answer import UsageError, note
+from .engine_options import EngineOptions
 from .input import Input, default_names
 from .inputs import rows_of
 from .model import build_model, scaled_by_step
@@ -114,6 +115,8 @@ def check_job(job: Job, stream: StreamOptions) -> None:
         raise UsageError(
             "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
         )
+    if stream.engine.asked and stream.checkpoint is not None:
+        raise UsageError("--checkpoint is for --engine local: remove one of them")
     from ..data.table_stream import check_streamed
 
     check_streamed(job.out)
@@ -147,6 +150,11 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     scale = scaled_by_step(method, job.method)
     model = method
     if job.columns.recipe.needed or scale:
+        if stream.engine.asked:
+            raise UsageError(
+                "--engine dask takes columns of numbers as they are: remove the steps before the method (scaling, "
+                "missing values, categories, dates), or leave out --engine"
+            )
         from sklearn.pipeline import Pipeline
 
         steps = job.columns.recipe.steps(method, scale=scale)
@@ -156,10 +164,10 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     }
     if left_out:
         note(f"left out: {', '.join(f'{name} ({why})' for name, why in left_out.items())}")
-    with progress_bar():
+    with stream.engine.running(), progress_bar():
         exact, kept = _fit(model, method, table, stream)
         whole = opened(job.data, job.columns.reading) if table.has_names else table
-        written = _write(model, whole, job.out, _copied(job.keep, table, whole), stream.placement)
+        written = _write(model, whole, job.out, _copied(job.keep, table, whole), stream.placement, stream.engine)
     done = Streamed(model, method, table, written, exact, min(stream.sample, written.n_rows), left_out)
     note(words_of(done))
     if kept is not None:
@@ -185,7 +193,7 @@ def _fit(model: Any, method: Any, table: TableScan, stream: StreamOptions) -> tu
             note(f"continued from {stream.checkpoint}: {kept.resumed_rows:,} rows were not read again")
         return True, kept
     if exact:
-        fit(model, table)
+        fit(model, stream.engine.rows(table))
         return True, None
     fit_sample(model, table, stream.sample)
     return not method.fit_info_.evidence.get("rows of the sample"), None
@@ -203,14 +211,14 @@ def _copied(keep: KeepOptions, table: TableScan, whole: TableScan) -> list[str]:
     return names
 
 
-def _write(model: Any, table: TableScan, out: Path, keep: list[str], placement: str) -> Written:
+def _write(model: Any, table: TableScan, out: Path, keep: list[str], placement: str, engine: EngineOptions) -> Written:
     from ..streaming import transform_file
 
     _, method, _ = parts_of_model(model)
     if placement == "auto":
         many = type(method).__name__ in _QUICK_MAPS and table.count() > MANY_ROWS
         placement = "interpolate" if many else "transform"
-    return transform_file(model, table, out, keep=keep, placement=placement)
+    return transform_file(model, engine.rows(table), out, keep=keep, placement=placement)
 
 
 def words_of(done: Streamed) -> str:
@@ -282,6 +290,7 @@ def transform_stream(
     keep: KeepOptions,
     reading: ReadingOptions | None,
     placement: str,
+    engine: EngineOptions,
     **no: Any,
 ) -> Written:
     """Write the coordinates of a table by a saved model, block by block."""
@@ -293,8 +302,8 @@ def transform_stream(
             "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
         )
     table = opened(data, reading)
-    with progress_bar():
-        written = _write(model, table, out, _copied(keep, table, table), placement)
+    with engine.running(), progress_bar():
+        written = _write(model, table, out, _copied(keep, table, table), placement, engine)
     note(f"{table.source}: {written.n_rows:,} rows read in blocks{interpolation_words(written)}")
     return written
 

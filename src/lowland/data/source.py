@@ -45,6 +45,10 @@ class Source:
         packing = next((kind for magic, kind in _MAGIC.items() if content.startswith(magic)), None)
         return cls(name, None, content, packing)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for another process, which may have another working folder."""
+        return {**vars(self), "path": None if self.path is None else self.path.absolute()}
+
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """Open the bytes for reading, unpacked; errors of the system and damaged data become a DataError."""

@@ -1,8 +1,8 @@
 """Engines: where work on blocks of rows runs.
 
-An `Engine` does three things: it maps a function over pieces of rows and returns the results in row order, it folds
-groups of pieces one after another, each group where its rows are, and it maps rows to an output that stays where the
-rows are. `local` does so on the thread pool, `dask_engine` on the workers of a Dask cluster or on Dask's own scheduler.
+An `Engine` folds groups of pieces of rows, each group where its rows are, and yields the results in row order; a map is
+a fold of groups of one. A `Table` cuts rows into pieces, and maps them to an output that stays where the rows are.
+`local` works on the thread pool, `dask_engine` on the workers of a Dask cluster or on Dask's own scheduler.
 Methods know none of them: they call `RowSource.map` and `Accumulator.update`.
 
 **Order.** Pieces are whole blocks, blocks have a fixed size, and results are combined in row order, whatever the order
@@ -19,12 +19,17 @@ work (once for each pass), the weights of the rows, and the results.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from .engine import Engine, Piece, Table
+from ..data.scans.table_scan import TableScan
+from .engine import Engine, Piece, ScanTable, Table
 
 # Packages whose tables have an engine, and the module of it; its function `open_table` returns a `Table`.
 ENGINES = {"dask": "lowland.engines.dask_table"}
+# Engines whose workers can read files; the function `open_scan` returns a `ScanTable`.
+SCANS = {"dask": "lowland.engines.dask_scan"}
 
 
 def holds(X: Any) -> bool:
@@ -44,4 +49,21 @@ def open_table(X: Any, numbers: Any) -> Table:
     return table
 
 
-__all__ = ["ENGINES", "Engine", "Piece", "Table", "holds", "open_table"]
+def open_scan(scan: TableScan, engine: str = "dask", rows: int | None = None) -> ScanTable:
+    """Return the rows of a scanned file as a table whose parts of about ``rows`` rows are read by the workers."""
+    if engine not in SCANS:
+        raise ValueError(f"engine must be one of {', '.join(SCANS)}; it is {engine!r}")
+    module = importlib.import_module(SCANS[engine])
+    table: ScanTable = module.open_scan(scan, rows)
+    return table
+
+
+@contextmanager
+def connected(scheduler: str | None = None, workers: int | None = None) -> Iterator[Any]:
+    """Connect to a Dask scheduler, or start worker processes here, and make that the current client meanwhile."""
+    cluster = importlib.import_module(".dask_cluster", __package__)
+    with cluster.connected(scheduler, workers) as client:
+        yield client
+
+
+__all__ = ["ENGINES", "Engine", "Piece", "ScanTable", "Table", "connected", "holds", "open_scan", "open_table"]

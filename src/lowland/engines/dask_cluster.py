@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+import logging
 from asyncio import CancelledError as AsyncCancelled
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
-from ..core.errors import ClusterError
+from ..core import settings
+from ..core.errors import ClusterError, MissingExtraError
 
 _checked: dict[str, frozenset[str]] = {}  # workers that were asked for their version, by scheduler
+
+
+@contextmanager
+def connected(scheduler: str | None = None, workers: int | None = None) -> Iterator[Any]:
+    """Connect to a scheduler, or start processes of one thread each on this machine; yield the current client."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingExtraError(f"Dask needs the extra of this name: pip install 'lowland[dask]' ({error})") from error
+    if scheduler is None:
+        count = workers or settings.threads()
+        try:
+            local = distributed.LocalCluster(
+                n_workers=count, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.ERROR
+            )
+        except (OSError, RuntimeError) as error:
+            raise ClusterError(f"worker processes could not be started: {_first_line(error)}") from error
+        with local, distributed.Client(local) as client, cluster_errors(client):
+            yield client
+        return
+    try:
+        found = distributed.Client(scheduler)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ClusterError(
+            f"the Dask scheduler {scheduler} cannot be reached ({_first_line(error)}): check the address and that it "
+            "runs"
+        ) from error
+    with found as client, cluster_errors(client):
+        yield client
 
 
 @contextmanager

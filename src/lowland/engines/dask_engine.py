@@ -13,24 +13,22 @@ import operator
 import uuid
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
 from typing import Any, NamedTuple
 
 import cloudpickle
-import numpy as np
 
 from ..core import settings, thread_pool
 from ..core.errors import ClusterError, MissingExtraError
 from .dask_cluster import cluster_errors, require_workers
-from .engine import Array, Engine, Piece, Result, State
+from .engine import Engine, Piece, State
 
 try:
     import dask
-    import dask.array as da
+    import dask.array
+    import dask.highlevelgraph
     from dask._task_spec import DataNode, Task, TaskRef
     from dask.base import get_scheduler
     from dask.core import get_dependencies
-    from dask.highlevelgraph import HighLevelGraph
 except ImportError as error:  # a collection of Dask without one of the packages that its parts need
     raise MissingExtraError(
         f"rows of Dask need the extra of this name: pip install 'lowland[dask]' ({error})"
@@ -51,10 +49,14 @@ class ChunkName(NamedTuple):
 class Graph:
     """The tasks of a collection, and which of them a chunk needs."""
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, tasks: dict[Any, Any], name: str) -> None:
+        self.tasks, self.name = tasks, name
+
+    @classmethod
+    def of(cls, array: Any) -> Graph:
+        """Return the graph of an array, optimised."""
         (lean,) = dask.optimize(array)
-        self.tasks = dict(lean.__dask_graph__())
-        self.name = lean.name
+        return cls(dict(lean.__dask_graph__()), lean.name)
 
     def needed(self, key: Any) -> dict[Any, Any]:
         """Return the tasks that lead to a key."""
@@ -79,26 +81,15 @@ class Graph:
 # -- what runs on a worker -----------------------------------------------------------------------------------------
 
 
-class _Map:
-    """Work on one piece."""
-
-    def __init__(self, work: Callable[[Piece], Any]) -> None:
-        self._work = work
-
-    def __call__(self, state: None, rows: Any, *more: Any) -> Any:
-        with thread_pool.serial():  # Dask has a thread of its own for each task
-            start, *others = more
-            return self._work(Piece(start, rows, *others))
-
-
-class _Fold:
+class OnWorker:
     """One step of a fold."""
 
     def __init__(self, step: Callable[[Any, Piece], Any], first: Any) -> None:
         self._step, self._first = step, first
 
     def __call__(self, state: Any, rows: Any, *more: Any) -> Any:
-        with thread_pool.serial():
+        """Return the next state, from the rows of a task."""
+        with thread_pool.serial():  # Dask has a thread of its own for each task
             start, *others = more
             return self._step(self._first if state is None else state, Piece(start, rows, *others))
 
@@ -142,53 +133,11 @@ def packed(work: Any) -> bytes:
 class DaskEngine(Engine):
     """Runs work on the current client of ``distributed``, else on the scheduler that Dask is set to."""
 
-    def map(
-        self,
-        work: Callable[[Any], Result],
-        pieces: Iterable[Any],
-        *,
-        stage: str | None = None,
-        total: int | None = None,
-        large: bool = False,
-    ) -> Generator[Result, None, None]:
-        """Apply ``work`` to each piece where its rows are; yield the results in order."""
-        with closing(self._run(_Map(work), ((piece,) for piece in pieces), large)) as results:
-            for done, result in enumerate(results, start=1):
-                if stage is not None:
-                    settings.report_progress(stage, done, total)
-                yield result
-
     def fold(
-        self, step: Callable[[State, Any], State], start: State, groups: Iterable[Sequence[Any]]
+        self, step: Callable[[State, Any], State], start: State, groups: Iterable[Sequence[Any]], *, large: bool = False
     ) -> Generator[State, None, None]:
         """Fold each group by a chain of tasks; yield the states in order."""
-        return self._run(_Fold(step, start), groups, False)
-
-    def map_rows(
-        self,
-        work: Callable[[Any], Array],
-        rows: Any,
-        *,
-        n_rows: int | None,
-        width: int,
-        dtype: Any,
-        total: int | None = None,
-    ) -> Array:
-        """Return a lazy array of the results, with the chunks of the rows."""
-        array = rows.row_chunks()
-        token = uuid.uuid4().hex
-        name, sent = f"lowland-transform-{token}", f"lowland-work-{token}"
-        lengths = array.chunks[0]
-        starts = np.cumsum([0, *lengths[:-1]]) if rows.n_rows is not None else np.zeros(len(lengths))
-        layer: dict[Any, Any] = {sent: Task(sent, cloudpickle.loads, packed(_Map(work)))}
-        for i, start in enumerate(starts):
-            chunk = TaskRef((array.name, i, 0))
-            layer[name, i, 0] = Task((name, i, 0), operator.call, TaskRef(sent), None, chunk, int(start))
-        graph = HighLevelGraph.from_collections(name, layer, dependencies=[array])
-        return da.Array(graph, name, (lengths, (width,)), dtype=np.dtype(dtype))
-
-    def _run(self, work: Any, groups: Iterable[Sequence[Piece]], large: bool) -> Generator[Any, None, None]:
-        get = get_scheduler()
+        work, get = OnWorker(step, start), get_scheduler()
         client = getattr(get, "__self__", None)
         if client is None:
             return _on_scheduler(get or dask.threaded.get, work, groups, large)

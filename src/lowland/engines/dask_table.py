@@ -12,8 +12,8 @@ import cloudpickle
 import numpy as np
 
 from ..core.errors import DataError
-from .dask_engine import ENGINE, ChunkName, Graph, packed  # first: it names the extra where Dask is not complete
-from .engine import Array, Piece, Table
+from .dask_engine import ENGINE, ChunkName, Graph, OnWorker, packed  # first: it names the extra that is missing
+from .engine import Alone, Array, Piece, Table
 
 # isort: split
 import dask.array as da
@@ -38,7 +38,7 @@ class DaskTable(Table):
         """Return the number of rows; unknown lengths of chunks are computed by the workers."""
         if self.n_rows is None:
             array = self._array
-            graph = Graph(array)
+            graph = Graph.of(array)
             keys = [(graph.name, i, *(0 for _ in array.chunks[1:])) for i in range(array.numblocks[0])]
             pieces = [Piece(0, ChunkName(graph, key)) for key in keys]
             lengths = tuple(self.engine.map(_length, pieces, stage="rows", total=len(pieces)))
@@ -72,7 +72,7 @@ class DaskTable(Table):
         if (size, within) not in self._cuts:
             lengths = self._lengths(size, within)
             cut = self._array.rechunk((lengths, (self.n_features,)), method="tasks")
-            self._cuts = {(size, within): (Graph(cut), lengths)}  # one: a method uses one size after the other
+            self._cuts = {(size, within): (Graph.of(cut), lengths)}  # one: a method uses one size after the other
         graph, lengths = self._cuts[size, within]
         start = 0
         for i, length in enumerate(lengths):
@@ -80,7 +80,22 @@ class DaskTable(Table):
             yield Piece(start, ChunkName(graph, (graph.name, i, 0)), *parts)
             start += length
 
-    def row_chunks(self) -> Any:
+    def map_rows(self, work: Callable[[Piece], Array], width: int, dtype: Any) -> Array:
+        """Return a lazy array of the results, with the chunks of the rows."""
+        array = self._row_chunks()
+        token = uuid.uuid4().hex
+        name, sent = f"lowland-transform-{token}", f"lowland-work-{token}"
+        lengths = array.chunks[0]
+        starts = np.cumsum([0, *lengths[:-1]]) if self.n_rows is not None else np.zeros(len(lengths))
+        step = OnWorker(Alone(work), None)
+        layer: dict[Any, Any] = {sent: Task(sent, cloudpickle.loads, packed(step))}
+        for i, start in enumerate(starts):
+            chunk = TaskRef((array.name, i, 0))
+            layer[name, i, 0] = Task((name, i, 0), operator.call, TaskRef(sent), None, chunk, int(start))
+        graph = HighLevelGraph.from_collections(name, layer, dependencies=[array])
+        return da.Array(graph, name, (lengths, (width,)), dtype=np.dtype(dtype))
+
+    def _row_chunks(self) -> Any:
         """Return the array with whole rows in each chunk, none much larger than the chunks that were given."""
         array = self._array
         if array.numblocks[1] == 1:
@@ -133,9 +148,10 @@ def _of_frame(X: Any, numbers: Callable[[Any], Array]) -> DaskTable:
     names = tuple(X.columns)
     for j, kind in enumerate(X._meta.dtypes):
         if not is_numeric_dtype(kind):
+            shown = str(names[j])
             raise DataError(
-                f"column {j} ({str(names[j])!r}) of the dask data frame is {kind}, not numeric: leave it out or "
-                "encode it",
+                f"column {j} ({shown!r}) of the dask data frame is {kind}, not numeric: leave it out, "
+                f"X.drop(columns=[{shown!r}]), or encode it, dask.dataframe.get_dummies(X.categorize([{shown!r}]))",
                 column=j,
             )
     lean = X.optimize()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+
+from ..core.settings import report_progress
 
 Array = Any
 Result = TypeVar("Result")
@@ -26,9 +29,18 @@ class Piece(NamedTuple):
 
 
 class Engine(ABC):
-    """Runs work on pieces of rows."""
+    """Runs work on pieces of rows. An engine writes `fold`; `map` follows from it."""
 
     @abstractmethod
+    def fold(
+        self, step: Callable[[State, Any], State], start: State, groups: Iterable[Sequence[Any]], *, large: bool = False
+    ) -> Generator[State, None, None]:
+        """For each group, apply ``step`` to its pieces in order, from ``start``; yield the last states in order.
+
+        ``step`` returns a new state and leaves the one it receives unchanged. ``large``: states are as large as the
+        rows, so few of them may wait.
+        """
+
     def map(
         self,
         work: Callable[[Any], Result],
@@ -40,34 +52,25 @@ class Engine(ABC):
     ) -> Generator[Result, None, None]:
         """Apply ``work`` to each piece and yield the results in the order of the pieces.
 
-        With a ``stage``, progress is reported after each result. ``large``: results are as large as the rows, so few of
-        them may wait.
+        With a ``stage``, progress is reported after each result, and may cancel.
         """
+        alone: Callable[[Any, Any], Any] = Alone(work)
+        with closing(self.fold(alone, None, ((piece,) for piece in pieces), large=large)) as results:
+            for done, result in enumerate(results, start=1):
+                if stage is not None:
+                    report_progress(stage, done, total)
+                yield result
 
-    @abstractmethod
-    def fold(
-        self, step: Callable[[State, Any], State], start: State, groups: Iterable[Sequence[Any]]
-    ) -> Generator[State, None, None]:
-        """For each group, apply ``step`` to its pieces in order, from ``start``; yield the last states in order.
 
-        ``step`` returns a new state and leaves the one it receives unchanged.
-        """
+class Alone:
+    """Work on one piece, as a step of a fold."""
 
-    @abstractmethod
-    def map_rows(
-        self,
-        work: Callable[[Any], Array],
-        rows: Any,
-        *,
-        n_rows: int | None,
-        width: int,
-        dtype: Any,
-        total: int | None = None,
-    ) -> Array:
-        """Apply row-wise work and return the results as one table, which stays where the rows are.
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self._work = work
 
-        ``rows`` are the pieces, or for an engine with tables of its own, the `Table`.
-        """
+    def __call__(self, state: None, piece: Any) -> Any:
+        """Return the result of the piece."""
+        return self._work(piece)
 
 
 class Table(ABC):
@@ -91,3 +94,15 @@ class Table(ABC):
 
         No piece crosses a multiple of ``within`` rows, which is a multiple of ``size``.
         """
+
+    @abstractmethod
+    def map_rows(self, work: Callable[[Piece], Array], width: int, dtype: Any) -> Array:
+        """Apply row-wise work and return the results as one table of ``width`` columns, where the rows are."""
+
+
+class ScanTable(Table):
+    """The rows of a scanned file, whose parts are read where the work is done."""
+
+    @abstractmethod
+    def frame_pieces(self, size: int) -> Iterator[Piece]:
+        """Yield pieces of whole blocks of ``size`` rows as data frames with all columns; the last may be shorter."""

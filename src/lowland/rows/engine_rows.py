@@ -126,6 +126,9 @@ class EngineRows(RowSource):
         twin._change = change if before is None else lambda array: change(before(array))
         return twin
 
+    def require_numbers(self, owner: str) -> None:
+        """Raise if the table has columns besides those of numbers; the tables of engines have none."""
+
     def _cutter(self) -> Cutter:
         return Cutter(self.dtype, self.names, self._change)
 
@@ -186,7 +189,7 @@ class EngineRows(RowSource):
             return arrays.cast(work(block.rows), kind)
 
         over = _Joined(step, block_rows(self.n_features), self._cutter())
-        return self._table.engine.map_rows(over, self._table, n_rows=self.n_rows, width=width, dtype=kind)
+        return self._table.map_rows(over, width, kind)
 
     def folded(self, empty: Sums, size: int, stage: str, *, wide: bool) -> Iterator[Sums]:
         """Yield sums of segments in row order, each made where its rows are, from blocks of ``size`` rows.

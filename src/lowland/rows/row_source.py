@@ -141,8 +141,15 @@ class RowSource(ABC):
         if self.n_rows == 0:
             return arrays.like(np.empty((0, width)), self.reference, kind)
         known = None if arrays.is_foreign(self.reference) else self.n_rows
-        total = self.block_count()
-        return self.engine.map_rows(step, self.blocks(), n_rows=known, width=width, dtype=kind, total=total)
+        parts = self.engine.map(step, self.blocks(), stage="transform", total=self.block_count())
+        if known is None:
+            found = list(parts)
+            return arrays.namespace(*found).concat(found, axis=0)
+        out, start = np.empty((known, width), dtype=kind), 0
+        for part in parts:
+            out[start : start + len(part)] = part
+            start += len(part)
+        return out
 
     def map(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -13,11 +14,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..contract.reducer import Reducer
-from ..core.errors import DataError
+from ..core.errors import CellError, DataError
 from ..data.table_stream import check_streamed, table_stream
 from ..data.writing import embedding_frame
+from ..engines import Piece
 from ..methods.steps.chain import split_at_method
+from ..rows.block import block_rows
 from ..rows.row_source import RowSource
+from ..rows.shared_scan import SharedScan
 from .coordinates import RowMap, of_method, of_steps
 from .interpolation import interpolator
 from .placement_error import numbers
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 Array = Any
 
 PLACEMENTS = ("transform", "interpolate")
+_ALIGNED_ENTRIES = 1 << 25  # of the smallest piece that has whole blocks of all methods of a model
 _COMPARED_ROWS = 10_000  # whose interpolated places are compared with those of transform
 _OTHER_SEED = 0x5EED  # so that they are not those that a fit on a sample with the same seed has seen
 
@@ -134,14 +139,51 @@ def placed(
         for Y in of_method(model, X, row_map):
             yield None, Y
         return
-    queue = _Kept(list(keep))
-    pieces = queue.tapped(_frames_of(X)) if keep else pieces_of(X)
+    names = getattr(X, "names", None)
+    if isinstance(X, SharedScan):
+        on_worker = _PlacedPiece(model, names, list(keep), row_map)
+        for parts in X.map_frames(on_worker, _aligned_rows(model, len(X.schema)), large=bool(keep)):
+            yield from parts
+        return
+    yield from _placed_frames(model, names, _frames_of(X) if keep else pieces_of(X), keep, row_map)
+
+
+def _placed_frames(
+    model: Any, names: Sequence[str] | None, pieces: Iterator[Any], keep: Sequence[str], row_map: RowMap | None
+) -> Iterator[tuple[pl.DataFrame | None, Array]]:
+    """Yield the kept columns (or None) and the coordinates of consecutive pieces of a table with all its columns."""
+    alone, queue = isinstance(model, Reducer), _Kept(list(keep))
+    pieces = queue.tapped(pieces) if keep else pieces
     if alone and not takes_frames(model):
-        pieces = (_columns_for(model, X, keep, piece) for piece in pieces)
+        pieces = (_columns_for(model, names, keep, piece) for piece in pieces)
     steps = [model] if alone else [step for _, step in model.steps]
     for made in of_steps(steps, pieces, row_map):
         Y = made.to_numpy() if hasattr(made, "to_numpy") else made
         yield (queue.next(len(Y)) if keep else None), Y
+
+
+class _PlacedPiece:
+    """Places the rows of a piece on a worker; errors about a cell name its row in the table."""
+
+    def __init__(self, model: Any, names: Sequence[str] | None, keep: list[str], row_map: RowMap | None) -> None:
+        self._model, self._names, self._keep, self._row_map = model, names, keep, row_map
+
+    def __call__(self, piece: Piece) -> list[tuple[Any, Array]]:
+        try:
+            return list(_placed_frames(self._model, self._names, iter([piece.rows]), self._keep, self._row_map))
+        except CellError as error:
+            raise error.changed(row=(error.row or 0) + piece.start) from error.__cause__
+
+
+def _aligned_rows(model: Any, width: int) -> int:
+    """Return the rows of which pieces must have whole multiples, so that all methods of a model have their blocks.
+
+    Where that is too long for the memory of a worker, the blocks of the first method.
+    """
+    steps = [model] if isinstance(model, Reducer) else [step for _, step in model.steps]
+    sizes = [block_rows(step.n_features_in_) for step in steps if isinstance(step, Reducer)]
+    rows = math.lcm(*sizes)
+    return rows if rows * width <= _ALIGNED_ENTRIES else sizes[0]
 
 
 def _has_more_columns(model: Any, X: Any) -> bool:
@@ -164,13 +206,13 @@ def _frames_of(X: Any) -> Iterator[pl.DataFrame]:
             ) from error
 
 
-def _columns_for(model: Reducer, X: Any, keep: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
+def _columns_for(model: Reducer, names: Sequence[str] | None, keep: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
     """Return the columns of a method by their names, in the type that a scan gives them."""
     import polars as pl
 
     wanted = getattr(model, "feature_names_in_", None)
     if wanted is None:
-        own = getattr(X, "names", None) or frame.columns
+        own = names or frame.columns
         wanted = [name for name in own if name not in set(keep)]
     missing = [name for name in wanted if name not in frame.columns]
     if missing:

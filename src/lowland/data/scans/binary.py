@@ -14,8 +14,8 @@ from ...core.message import Message, Setting
 from ..arrayfiles import check_array
 from ..source import Source
 from .array_scan import ArrayScan
-from .files import digest_of
-from .table_scan import Array, ScanOptions
+from .files import digest_of, require_unpacked
+from .table_scan import Array, ScanOptions, Span
 
 _STRIP_BYTES = 1 << 25  # of rows taken at once from an array in Fortran order: its columns are read piece by piece
 _DAMAGE = (ValueError, OSError, EOFError, TypeError, SyntaxError, OverflowError)
@@ -49,6 +49,11 @@ class BinaryScan(ArrayScan):
     def _identity(self) -> dict[str, Any]:
         shape = {"rows": self.n_rows, "offset": self.offset, "fortran": self.fortran}
         return {**super()._identity(), **shape, **digest_of(self.file)}
+
+    def spans(self, rows: int) -> list[Span]:
+        """Return spans of rows; packed files are refused."""
+        require_unpacked(self.file)
+        return super().spans(rows)
 
     def _read(self, start: int, rows: int) -> Iterator[Array]:
         with self.file.open() as opened:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.errors import DataError
 from .array_scan import ArrayScan
-from .table_scan import Array, ScanOptions
+from .table_scan import Array, ScanOptions, Span
 
 
 class CallableScan(ArrayScan):
@@ -51,6 +51,13 @@ class CallableScan(ArrayScan):
             if start < len(block):
                 yield np.array(block[start:])  # a copy: the function may use its buffer again
             start = max(0, start - len(block))
+
+    def spans(self, rows: int) -> list[Span]:
+        """Refuse: a function yields its blocks in their order."""
+        raise DataError(
+            f"{self.source} can be read only from the first one on, so workers cannot share them; write them to a "
+            "file, such as .parquet or .npy, or compute them in a dask array"
+        )
 
     def _identity(self) -> dict[str, Any]:
         return {**super()._identity(), "source": self.source, "first": self._first}

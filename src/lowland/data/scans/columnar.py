@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import polars as pl
@@ -18,9 +18,9 @@ from ...core.formatting import first_line
 from ..source import Source
 from ..table import Table
 from ..tablefiles import check_names
-from .files import digest_of
+from .files import digest_of, require_unpacked
 from .frame_scan import FrameScan, in_pieces
-from .table_scan import ScanOptions
+from .table_scan import ScanOptions, Span
 
 _DAMAGE = (pa.ArrowException, OSError, pl.exceptions.PolarsError, ValueError, KeyError, IndexError)
 _HEAD_ROWS = 100
@@ -61,6 +61,25 @@ class _ColumnarScan(FrameScan):
     def _stamp(self) -> Any:
         return self.file.stamp()
 
+    def spans(self, rows: int) -> list[Span]:
+        """Return spans that end with row groups or record batches; longer ones are cut."""
+        require_unpacked(self.file)
+        with self._opened() as opened:
+            lengths = self._lengths(opened)
+        cuts, found = [0], list[Span]()
+        for end in accumulate(lengths):
+            if end - cuts[-1] >= rows or end == sum(lengths):
+                cuts.append(end)
+        for start, stop in pairwise(cuts):
+            parts = max(1, -(-(stop - start) // (2 * rows)))  # rows of a group before a cut are unpacked again
+            edges = [start + (stop - start) * i // parts for i in range(parts + 1)]
+            found += [Span(first, last) for first, last in pairwise(edges) if last > first]
+        return found
+
+    def _lengths(self, opened: Any) -> list[int]:
+        """Return the number of rows of each part of the file that is unpacked at once."""
+        raise NotImplementedError
+
     def _identity(self) -> dict[str, Any]:
         return {**super()._identity(), **digest_of(self.file)}
 
@@ -80,6 +99,10 @@ class ParquetScan(_ColumnarScan):
         head = next(file.iter_batches(_HEAD_ROWS, use_threads=False), None)
         table = pa.Table.from_batches([] if head is None else [head.slice(0, _HEAD_ROWS)], schema=schema)
         return schema, found.num_rows, table, _without_values(found)
+
+    def _lengths(self, opened: Any) -> list[int]:
+        found = pq.ParquetFile(opened, pre_buffer=False).metadata
+        return [found.row_group(i).num_rows for i in range(found.num_row_groups)]
 
     def _read(self, start: int, rows: int, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         share = max(1 << 12, min(1 << 20, _READ_BYTES // max(1, len(columns))))
@@ -101,6 +124,18 @@ class ArrowScan(_ColumnarScan):
     """An Arrow file (Feather) or stream; one record batch is in memory at a time."""
 
     form = "an Arrow file"
+    _ends: Sequence[int] = ()  # of the record batches, once they are known: a pass from a later row on begins there
+
+    def _lengths(self, opened: Any) -> list[int]:
+        reader, whole = _reader(opened, [0])
+        if not whole:
+            raise DataError(
+                f"{self.source} is an Arrow stream, which can be read only from its beginning, so workers cannot share "
+                "the reading; write it as an Arrow file or as .parquet"
+            )
+        lengths = [batch.num_rows for batch in _batches(reader, whole)]
+        self._ends = list(accumulate(lengths))
+        return lengths
 
     def _look(self, opened: Any) -> tuple[Any, int | None, Any, set[str]]:
         reader, whole = _reader(opened, None)
@@ -116,10 +151,13 @@ class ArrowScan(_ColumnarScan):
             reader, whole = _reader(opened, None)
             number = {name: j for j, name in enumerate(reader.schema.names)}
             places = [number[name] for name in columns]
+            first = 0
             if whole:
                 opened.seek(0)
                 reader, whole = _reader(opened, sorted(places))
-            for batch in _batches(reader, whole):
+                first = bisect_right(self._ends, start)
+                start -= self._ends[first - 1] if first else 0
+            for batch in _batches(reader, whole, first):
                 if start < batch.num_rows:
                     yield from in_pieces(_frame(batch).select(columns), rows, start)
                 start = max(0, start - batch.num_rows)
@@ -135,8 +173,8 @@ def _reader(opened: Any, places: list[int] | None) -> tuple[Any, bool]:
         return pa.ipc.open_stream(opened, options=chosen), False
 
 
-def _batches(reader: Any, whole: bool) -> Iterator[Any]:
-    return (reader.get_batch(i) for i in range(reader.num_record_batches)) if whole else iter(reader)
+def _batches(reader: Any, whole: bool, first: int = 0) -> Iterator[Any]:
+    return (reader.get_batch(i) for i in range(first, reader.num_record_batches)) if whole else iter(reader)
 
 
 def _frame(table: Any) -> pl.DataFrame:

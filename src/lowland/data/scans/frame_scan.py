@@ -40,6 +40,11 @@ class FrameScan(TableScan):
         self.empty = empty
         self._all = [name for name in types if name in set(self._all)]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for another process: the columns are chosen, so the first rows need not be sent."""
+        chosen = {"_chosen": self._chosen, **({} if self.vector is None else {"_first_vectors": self._first_vectors})}
+        return {**vars(self), **chosen, "head": replace(self.head, frame=self.head.frame.clear())}
+
     @abstractmethod
     def _read(self, start: int, rows: int, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Yield the rows with these columns, in this order, of the types of `schema`."""

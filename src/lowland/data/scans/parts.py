@@ -14,7 +14,7 @@ from ...core.errors import DataError
 from ...core.formatting import first_line
 from ..kinds import not_numeric
 from .frame_scan import FrameScan
-from .table_scan import Array, TableScan
+from .table_scan import Array, Span, TableScan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -104,12 +104,42 @@ class PartsScan(TableScan):
                 yield np.ascontiguousarray(piece, dtype=self.dtype)
 
     def _frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
-        import polars as pl
-
-        schema = self.schema
         for part, first in self._from(start):
             for frame in part.frames(first, rows=rows):
-                yield frame.select(list(schema)).cast(pl.Schema(schema)) if self.has_names else frame
+                yield self._unified(frame)
+
+    def _unified(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return rows of a part with the columns and types of the table."""
+        import polars as pl
+
+        return frame.select(list(self.schema)).cast(pl.Schema(self.schema)) if self.has_names else frame
+
+    def spans(self, rows: int) -> list[Span]:
+        """Return the spans of all parts; ``place`` is the number of the part and the span within it."""
+        found, start = list[Span](), 0
+        for number, part in enumerate(self.parts):
+            inner = part.spans(rows)
+            found += [Span(start + own.start, start + own.stop, (number, tuple(own))) for own in inner]
+            start += inner[-1].stop
+        self.n_rows = start
+        return found
+
+    def _span_arrays(self, span: Span) -> Iterator[Array]:
+        number, own = span.place
+        yield np.ascontiguousarray(self.parts[number].span_array(Span(*own)), dtype=self.dtype)
+
+    def _span_frames(self, span: Span) -> Iterator[pl.DataFrame]:
+        number, own = span.place
+        yield self._unified(self.parts[number].span_frame(Span(*own)))
+
+    def missing_file(self) -> str | None:
+        """Return the path of a part that does not exist here, if any."""
+        return next((path for part in self.parts if (path := part.missing_file()) is not None), None)
+
+    def require_unchanged(self) -> None:
+        """Raise if a part is not as it was when the table was opened."""
+        for part in self.parts:
+            part.require_unchanged()
 
     def count(self) -> int:
         """Return the number of rows of all parts."""

@@ -7,7 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,14 @@ class ScanOptions:
     columns: Sequence[str] | None = None
     drop: Sequence[str] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Span(NamedTuple):
+    """Consecutive rows that can be read by themselves; ``place`` is what their format needs to find them."""
+
+    start: int
+    stop: int
+    place: Any = None
 
 
 class TableScan(ABC):
@@ -74,6 +82,22 @@ class TableScan(ABC):
     def _identity(self) -> dict[str, Any]:
         """Return what identifies the data, as plain values."""
 
+    def spans(self, rows: int) -> list[Span]:
+        """Return all rows as spans of about ``rows`` rows, which other processes can read in any order.
+
+        Raise `DataError` where the format can be read only from its beginning.
+        """
+        n = self.count()
+        return [Span(start, min(n, start + rows)) for start in range(0, n, rows)]
+
+    def _span_arrays(self, span: Span) -> Iterator[Array]:
+        """Yield the rows of a span, and perhaps rows after it."""
+        return self._arrays(span.start, span.stop - span.start)
+
+    def _span_frames(self, span: Span) -> Iterator[pl.DataFrame]:
+        """Yield the rows of a span, and perhaps rows after it, with all columns."""
+        return self._frames(span.start, span.stop - span.start)
+
     def _counted(self) -> Iterator[Any]:
         """Yield anything with the shapes of the rows, to count them."""
         return self._arrays(0, max(1, PIECE_BYTES // (self.n_features * self.dtype.itemsize)))
@@ -100,6 +124,43 @@ class TableScan(ABC):
         """Yield the same rows as polars data frames with all columns and their types."""
         size = rows or max(1, PIECE_BYTES // (8 * max(1, len(self.schema))))
         return self._watched(self._frames(start, size), start)
+
+    def span_array(self, span: Span) -> Array:
+        """Return the numbers of the rows of a span."""
+        parts = self._cut(self._span_arrays(span), span)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def span_frame(self, span: Span) -> pl.DataFrame:
+        """Return the rows of a span with all columns and their types."""
+        import polars as pl
+
+        frames: list[pl.DataFrame] = self._cut(self._span_frames(span), span)
+        return pl.concat(frames)
+
+    def missing_file(self) -> str | None:
+        """Return the path of the file if it does not exist here, such as on another machine."""
+        path = getattr(getattr(self, "file", None), "path", None)
+        return None if path is None or path.exists() else str(path)
+
+    def require_unchanged(self) -> None:
+        """Raise if the source is not as it was when it was opened."""
+        self._require_stamp(self._first_stamp, "since it was opened")
+
+    def _cut(self, pieces: Iterator[Any], span: Span) -> list[Any]:
+        """Return the first pieces that have the rows of a span; raise if the source changed."""
+        if self._stamp_often:
+            self._require_stamp(self._first_stamp, "since it was opened")
+        found, left = list[Any](), span.stop - span.start
+        for piece in pieces:
+            found.append(piece[:left])
+            left -= found[-1].shape[0]
+            if left <= 0:
+                break
+        if self._stamp_often:
+            self._require_stamp(self._first_stamp, "while it was read")
+        if left > 0:
+            raise self._changed(f"rows {span.start} to {span.stop} are no longer complete")
+        return found
 
     def count(self) -> int:
         """Return the number of rows, by a pass over the source if it is not known."""

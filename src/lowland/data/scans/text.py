@@ -18,10 +18,10 @@ from ..encodings import Scan, scan_text
 from ..options import read_options
 from ..source import Source
 from ..table import Table
-from .files import digest_of
+from .files import digest_of, require_unpacked
 from .frame_scan import FrameScan, in_pieces
 from .settled_types import Settled
-from .table_scan import ScanOptions
+from .table_scan import ScanOptions, Span
 from .text_blocks import n_filled_lines, text_blocks
 
 _LOOK_BYTES = 1 << 22
@@ -107,24 +107,78 @@ class TextScan(FrameScan):
 
     def _typed(self, start: int, rows: int, columns: Sequence[str], *, whole_numbers: bool) -> Iterator[pl.DataFrame]:
         """Yield typed rows of some columns; integers as floats unless ``whole_numbers`` is set."""
-        dialect = self.settled.dialect(self.dialect, whole_numbers)
-        missing, row = [*MISSING, *self._read_options.na], 0
-        kept = {*self._all} if self.options.columns is None else set()
-        unread = sorted((self.settled.empty & kept) - set(columns))  # left out because they had no value
+        row = 0
         for number, part in enumerate(self._blocks()):
             self._note(number, row, part)
             if row < start and row + (skipped := self._height(part, first=number == 0)) <= start:
                 row += skipped
                 continue
-            file = self._part(part, first=number == 0, dialect=dialect)
-            cells = columns_of(file, missing)[::-1]
-            height = len(cells[0])
-            if height and row + height > start:
-                named = dict(zip(dialect.names, cells, strict=True))
-                self.settled.require_empty(file, {name: named[name] for name in unread}, height)
-                frame = self.settled.frame(file, {name: named[name] for name in columns}, height, whole_numbers)
-                yield from in_pieces(frame.select(columns), rows, max(0, start - row))
-            row += height
+            frame = self._frame(part, columns, first=number == 0, whole_numbers=whole_numbers)
+            if row + frame.height > start:
+                yield from in_pieces(frame, rows, max(0, start - row))
+            row += frame.height
+
+    def _frame(self, part: Source, columns: Sequence[str], *, first: bool, whole_numbers: bool) -> pl.DataFrame:
+        """Return the typed rows of a part."""
+        dialect = self.settled.dialect(self.dialect, whole_numbers)
+        file = self._part(part, first=first, dialect=dialect)
+        cells = columns_of(file, [*MISSING, *self._read_options.na])[::-1]
+        height = len(cells[0])
+        if height == 0:
+            return self.head.frame.select(columns).clear()
+        kept = {*self._all} if self.options.columns is None else set()
+        unread = sorted((self.settled.empty & kept) - set(columns))  # left out because they had no value
+        named = dict(zip(dialect.names, cells, strict=True))
+        self.settled.require_empty(file, {name: named[name] for name in unread}, height)
+        frame = self.settled.frame(file, {name: named[name] for name in columns}, height, whole_numbers)
+        return frame.select(columns)
+
+    # -- spans: parts of the file by their bytes ----------------------------------------------------------------------
+
+    def spans(self, rows: int) -> list[Span]:
+        """Return spans of whole records, found and counted in one pass; ``place`` are their bytes and lines before."""
+        require_unpacked(self.file)
+        if self.encoding not in ("utf-8", "utf-8-sig") or b"\n" not in self.file.head(_BLOCK_BYTES):
+            how = f"encoded as {self.encoding}" if b"\n" in self.file.head(_BLOCK_BYTES) else "without line feeds"
+            raise DataError(
+                f"{self.source} is {how} and can be read only from its beginning, so workers cannot share the reading; "
+                "write it as UTF-8 with line feeds, or as .parquet"
+            )
+        found, row, offset = list[Span](), 0, 0
+        start, bytes_before, lines_before, begun = 0, 0, 0, False
+        for number, part in enumerate(self._blocks()):
+            self._note(number, row, part)
+            if not begun:
+                bytes_before, lines_before, begun = offset, part.lines_before, True
+            row += self._height(part, first=number == 0)
+            offset += len(part.content or b"")
+            if row - start >= rows:
+                found.append(Span(start, row, (bytes_before, offset, lines_before)))
+                start, begun = row, False
+        if row > start:
+            found.append(Span(start, row, (bytes_before, offset, lines_before)))
+        self._require_stamp(self._first_stamp, "while it was read")
+        if self.n_rows not in (None, row):
+            raise self._changed(f"it has {row} rows and had {self.n_rows}")
+        if not found:
+            raise DataError(f"{self.source} has no rows; a table needs at least one row")
+        self.n_rows = row
+        return found
+
+    def _span_part(self, span: Span) -> Source:
+        """Read the bytes of a span."""
+        first, last, lines_before = span.place
+        with self.file.raw() as opened:
+            opened.seek(first)
+            content = opened.read(last - first)
+        return replace(self.file, path=None, content=content, packing=None, lines_before=lines_before)
+
+    def _span_arrays(self, span: Span) -> Iterator[Any]:
+        frame = self._frame(self._span_part(span), self._chosen, first=span.start == 0, whole_numbers=False)
+        yield np.ascontiguousarray(frame.select(pl.all().cast(pl.Float64)).to_numpy(order="c"))
+
+    def _span_frames(self, span: Span) -> Iterator[pl.DataFrame]:
+        yield self._frame(self._span_part(span), self._all, first=span.start == 0, whole_numbers=True)
 
     def _note(self, number: int, row: int, part: Source) -> None:
         """Keep the first row of a part and the number of lines before it, to find lines of rows."""

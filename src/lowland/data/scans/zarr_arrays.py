@@ -16,7 +16,8 @@ from ...core.formatting import first_line
 from ...core.message import Message, Setting
 from ..arrayfiles import check_array
 from .array_scan import ArrayScan
-from .table_scan import Array, ScanOptions
+from .remote import is_url
+from .table_scan import Array, ScanOptions, Span
 
 _PREFERRED = ("X", "data")
 _MARKERS = ("zarr.json", ".zarray", ".zgroup")
@@ -52,6 +53,18 @@ class ZarrScan(ArrayScan):
             listed = "; ".join(f"{own}: {array.dtype} {array.shape}" for own, array in arrays.items()) or "nothing"
             raise DataError(Message(f"{self.path} contains {listed}; name one 2-D array with ", Setting("array")))
         return arrays[name], name
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for another process, which may have another working folder."""
+        return {**vars(self), "path": self.path if is_url(self.path) else str(Path(self.path).absolute())}
+
+    def missing_file(self) -> str | None:
+        """Return the path if it does not exist here."""
+        return None if is_url(self.path) or Path(self.path).exists() else self.path
+
+    def spans(self, rows: int) -> list[Span]:
+        """Return spans of whole chunks, so that each chunk is unpacked once."""
+        return super().spans(self._chunk * max(1, rows // self._chunk))
 
     def _stamp(self) -> Any:
         """Return a digest of the description of the array, and of the sizes and times of its files if it is local."""

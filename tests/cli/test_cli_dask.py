@@ -1,0 +1,104 @@
+"""`--engine dask`: workers read the table; files and models are those of this process, bit for bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
+
+ROWS = 12_000
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    """The address of two worker processes."""
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> pl.DataFrame:
+    X = np.random.default_rng(0).standard_normal((ROWS, 5)) * [5, 4, 3, 2, 1]
+    frame = pl.DataFrame(np.round(X, 4), schema=list("abcde"), orient="row")
+    frame = frame.with_columns(pl.Series("id", [f"r{i}" for i in range(ROWS)]))
+    frame.write_parquet(tmp_path / "rows.parquet", row_group_size=3_000)
+    frame.write_csv(tmp_path / "rows.csv")
+    return frame
+
+
+@pytest.mark.parametrize("data", ["rows.parquet", "rows.csv"])
+def test_a_reduction_by_workers_has_the_same_bits(run, table, tmp_path, scheduler, data):
+    words = ["reduce", data, "--id", "id", "--components", 2]
+    here = run(*words, "--stream", "-o", "here.parquet", "--model", "here.lowland")
+    there = run(*words, "--engine", "dask", "--scheduler", scheduler, "-o", "there.parquet", "--model", "there.lowland")
+    assert (here.code, there.code) == (0, 0), there.err
+    assert pl.read_parquet(tmp_path / "there.parquet").equals(pl.read_parquet(tmp_path / "here.parquet"))
+    import lowland
+
+    one, other = (lowland.load(tmp_path / f"{name}.lowland") for name in ("here", "there"))
+    assert np.array_equal(one.components_, other.components_)
+    for name, how in (("a", ["--stream"]), ("b", ["--engine", "dask", "--scheduler", scheduler])):
+        done = run("transform", "here.lowland", data, *how, "--keep-columns", "-o", f"{name}.csv")
+        assert done.code == 0, done.err
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_processes_of_this_machine_are_started_without_a_scheduler(run, table, tmp_path):
+    done = run("reduce", "rows.parquet", "--engine", "dask", "--workers", 1, "-o", "map.npy", "--json")
+    assert done.code == 0, done.err
+    assert done.json["stream"]["exact"]
+    assert np.load(tmp_path / "map.npy").shape == (ROWS, 2)
+
+
+def test_a_method_that_needs_a_sample_is_placed_by_the_workers(run, table, tmp_path, scheduler):
+    words = ["reduce", "rows.parquet", "--drop", "id", "-m", "isomap", "--sample", 300]
+    for name, how in (("here", ["--stream"]), ("there", ["--engine", "dask", "--scheduler", scheduler])):
+        done = run(*words, *how, "-o", f"{name}.npy")
+        assert done.code == 0, done.err
+    assert np.array_equal(np.load(tmp_path / "there.npy"), np.load(tmp_path / "here.npy"))
+
+
+def test_a_scheduler_that_cannot_be_reached_is_named(run, table, tmp_path):
+    with dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}):
+        done = run("reduce", "rows.csv", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1", "-o", "map.csv")
+    assert done.code == 1
+    assert "the Dask scheduler tcp://127.0.0.1:1 cannot be reached" in done.err
+    assert not (tmp_path / "map.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--scheduler", "tcp://127.0.0.1:1"], "--scheduler needs --engine dask"),
+        (["--workers", 2], "--workers needs --engine dask"),
+        (["--engine", "dask", "--workers", 0], "--workers 0: must be at least 1"),
+        (["--engine", "dask", "--workers", 2, "--scheduler", "tcp://127.0.0.1:1"], "remove one"),
+        (["--engine", "dask"], "add --out FILE"),
+        (["--engine", "dask", "-o", "map.csv", "--missing", "median"], "remove the steps before the method"),
+        (["--engine", "dask", "-o", "map.csv", "--checkpoint", "state"], "--checkpoint is for --engine local"),
+    ],
+)
+def test_options_that_do_not_belong_together_are_usage_errors(run, table, words, told):
+    done = run("reduce", "rows.csv", *words)
+    assert done.code == 2
+    assert told in done.err
+
+
+def test_a_command_without_workers_says_which_commands_have_them(run, table):
+    done = run("dimension", "rows.csv", "--engine", "dask")
+    assert done.code == 2
+    assert "--engine is an option of reduce and transform" in done.err
+
+
+def test_a_file_that_workers_cannot_share_is_refused(run, table, tmp_path, scheduler):
+    import gzip
+
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress((tmp_path / "rows.csv").read_bytes()))
+    done = run("reduce", "rows.csv.gz", "--engine", "dask", "--scheduler", scheduler, "-o", "map.csv")
+    assert done.code == 3
+    assert "unpack it first" in done.err
