@@ -17,7 +17,7 @@ ROWS = 12_000
 @pytest.fixture(scope="module")
 def scheduler():
     """The address of two worker processes."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         yield cluster.scheduler_address
 
 

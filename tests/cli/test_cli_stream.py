@@ -109,6 +109,17 @@ def test_a_fit_larger_than_memory_is_of_a_sample(run, big):
         assert "the memory limit is 30 MB" in outcome.err
 
 
+def test_rows_of_a_fit_larger_than_memory_are_counted_as_they_are_read(run, big):
+    """The separator and the lines to skip reach the count of rows that chooses between sample and refusal."""
+    text = big.select(NAMES).write_csv(separator=";")
+    Path("big.csv").write_text('"a title; of one line\n' + text)  # an open quote: no table without --skip-rows
+    words = ("reduce", "big.csv", "--sep", ";", "--skip-rows", "1", "-m", "isomap", "--set", "landmarks=none")
+    with lowland.config(memory_limit="30MB"):
+        got = run(*words, "--sample", "300", "-o", "map.npy")
+    assert got.code == 0, got.err
+    assert "Isomap fitted to a sample of 300" in got.err
+
+
 def test_checkpoint(run, big):
     got = run("reduce", "big.npy", "--checkpoint", "state", "-o", "map.npy")
     assert got.code == 0, got.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,9 @@ from lowland.plots.coloring import GROUPS_MOST, Groups, Scale, read_colors
 from lowland.plots.names import visible_labels
 from lowland.plots.scatter import LABELS_MOST, RASTER_ABOVE, places
 from lowland.plots.style import PALETTE
-from lowland.report import render_report, write_page
+from lowland.quality import report
+from lowland.report import page as pieces
+from lowland.report import render_report, trust, write_page
 from lowland.report.facts import axis_labels, explanations, quality, top_loadings
 from lowland.report.svg import Tip, inline_svg
 from report_page import Page as Reader
@@ -551,3 +554,29 @@ def test_what_lies_over_a_map_is_inside_its_frame() -> None:
     assert len(hollow.get_facecolors()) == 0
     strip = scatter(Y[:, :1], overlay=Overlay({"up": (0.9,)}, {"kind a": (0.0,)}, Y[:5, :1]))
     assert [text.get_text() for text in strip.texts] == ["kind a"]
+
+
+def test_commands_break_between_options_only():
+    """An option stays with its value in one line; the text that is copied is the command."""
+    text = "lowland reduce 'my table.csv' --method tsne --set perplexity=5 -k 3 --out a-b/map.csv"
+    drawn = pieces.command(text)
+    assert '<span class="piece">--method tsne</span>' in drawn
+    assert '<span class="piece">--out a-b/map.csv</span>' in drawn
+    assert unescape(re.sub(r"<[^>]*>", "", drawn)) == text
+    assert "piece" not in pieces.code('{"a-b": 1}')
+
+
+def test_figures_that_scroll_are_named():
+    drawn = pieces.figure('<svg><title id="a">Map of the rows</title></svg>', "what it shows")
+    assert 'aria-label="Figure: Map of the rows"' in drawn
+    assert "<figcaption>what it shows</figcaption>" in drawn
+    assert 'aria-label="Figure"' in pieces.figure("<svg></svg>")
+
+
+def test_geodesic_measures_of_separate_pieces_are_told_in_words(rng) -> None:
+    """Two far clusters have no connected neighbour graph: their geodesic measures are no numbers."""
+    X = np.vstack([rng.standard_normal((60, 4)), 1000 + rng.standard_normal((60, 4))])
+    Y = lowland.PCA(2).fit_transform(X)
+    drawn = trust.section(trust.Trust(report(X, Y), None), Y, [str(i) for i in range(120)])
+    assert "not measured: the neighbour graph is not connected" in drawn
+    assert "nan" not in re.findall(r"[a-z]+", drawn.lower())

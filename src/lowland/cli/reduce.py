@@ -117,7 +117,7 @@ def reduce(
     if how.asked:
         return perform_stream(job, how)
     most = how.sample if out is not None else None  # rows that are fitted in memory at any rate
-    answer: Answer = too_large(lambda: perform(job), lambda: perform_stream(job, how), data, most)
+    answer: Answer = too_large(lambda: perform(job), lambda: perform_stream(job, how), data, most, chosen.reading)
     return answer
 
 

@@ -58,15 +58,22 @@ class Streamed:
         }
 
 
-def too_large(work: Callable[[], Any], otherwise: Callable[[], Any], path: Path, most: int | None = None) -> Any:
+def too_large(
+    work: Callable[[], Any],
+    otherwise: Callable[[], Any],
+    path: Path,
+    most: int | None = None,
+    reading: ReadingOptions | None = None,
+) -> Any:
     """Do the work in memory; if the file is too large for that and can be read in blocks, do the other.
 
-    ``most``: do the other also if the fit of more rows than this does not fit in memory.
+    ``most``: do the other also if the fit of more rows than this, read with the options ``reading``, does not fit in
+    memory.
     """
     try:
         return work()
     except MemoryLimitError as error:
-        if not isinstance(error, FileSizeError) and (most is None or not _has_more_rows(path, most)):
+        if not isinstance(error, FileSizeError) and (most is None or not _has_more_rows(path, most, reading)):
             raise
         if not _can_scan(path):
             raise
@@ -81,8 +88,8 @@ def _can_scan(path: Path) -> bool:
     return path.name.lower().endswith(SUFFIXES)
 
 
-def _has_more_rows(path: Path, count: int) -> bool:
-    return _can_scan(path) and opened(path, None).count() > count
+def _has_more_rows(path: Path, count: int, reading: ReadingOptions | None) -> bool:
+    return _can_scan(path) and opened(path, reading).count() > count
 
 
 def reading(work: Callable[[], Any]) -> Any:

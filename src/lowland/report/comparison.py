@@ -187,9 +187,10 @@ def _again(found: Comparison, command: str | None) -> str:
         "Reproduce this comparison",
         *([page.command(command)] if command else []),
         page.paragraph(
-            "The record below contains all settings. To repeat the comparison, save it as record.json and run:"
+            "The record at the end of the page (on screen; it is not printed) contains all settings. To repeat the "
+            "comparison, save it as record.json and run:"
         ),
         page.command(call),
         versions(),
-        page.details("Record", page.command(json.dumps(found.record)), printed=False),
+        page.details("Record", page.code(json.dumps(found.record)), printed=False),
     )

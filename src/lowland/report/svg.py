@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 _LARGEST = 1.9  # pixels for a point: letters of small figures are not larger than those of the page
+_SMALLEST = 1.1  # pixels for a point: on narrow screens a figure is scrolled rather than made smaller
 _IMAGE = 80  # points: side of the images that are shown on hover
 
 _DROPPED = ("metadata", "style")  # a style element would apply to the whole page
@@ -47,12 +48,13 @@ def inline_svg(
     for element in root.iter():
         element.tag = _local(element.tag)
         element.attrib = {_local(name): _rewrite(_local(name), value, prefix) for name, value in element.items()}
-    view = root.get("viewBox", "")
+    view, width = root.get("viewBox", ""), 72 * figure.get_figwidth()
     root.attrib = {
         "viewBox": view,
         "role": "img",
         "aria-labelledby": f"{prefix}-title {prefix}-desc",
-        "style": f"max-width:{_LARGEST * 72 * figure.get_figwidth():.0f}px",
+        "style": f"max-width:{_LARGEST * width:.0f}px;--least:{_SMALLEST * width:.0f}px",
+        "class": "tall" if figure.get_figheight() > 1.1 * figure.get_figwidth() else "flat",
     }
     for position, (tag, text) in enumerate((("title", title), ("desc", description))):
         element = ET.Element(tag, {"id": f"{prefix}-{tag}"})

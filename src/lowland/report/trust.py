@@ -138,7 +138,7 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str], *, meaningful_a
                 f"trustworthiness {near:.3f} and continuity {kept:.3f}."
             )
         )
-    rows = [(text, f"{report[name]} (by chance {report.chance[name]:.3g})") for name, text in _SHOWN.items()]
+    rows = [(text, _value(report, name)) for name, text in _SHOWN.items()]
     every = len(report.points) == report.n
     looked = f"all {report.n:,} rows" if every else f"{len(report.points):,} of {report.n:,} rows"
     caption = (
@@ -151,6 +151,13 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str], *, meaningful_a
     if every:
         pieces.append(_map(report, Y, labels, meaningful_axes))
     return page.section(title, *pieces)
+
+
+def _value(report: Report, name: str) -> str:
+    """Return a measure with its value by chance; shortest paths need a connected neighbour graph."""
+    if np.isnan(float(report[name])):
+        return "not measured: the neighbour graph is not connected" if "geodesic" in name else "not measured"
+    return f"{report[name]} (by chance {report.chance[name]:.3g})"
 
 
 def groups_section(found: Trust | str, name: str | None) -> str:

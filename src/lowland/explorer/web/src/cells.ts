@@ -35,3 +35,11 @@ export function idsOf(data: Data, points: Iterable<number>): string {
     .map((point) => idOf(data, point))
     .join("\n");
 }
+
+/** Return the ends of a scale with the digits that tell them apart: about three of their difference. */
+export function scaleEnds(low: number, high: number): [string, string] {
+  const digits = high > low ? Math.max(0, 2 - Math.floor(Math.log10(high - low))) : -1;
+  if (digits < 0 || digits > 12) return [numberText(low), numberText(high)];
+  const rounded = (value: number): string => String(Number(value.toFixed(digits)) + 0);
+  return [rounded(low), rounded(high)];
+}

@@ -1,6 +1,6 @@
 /** Colours of points: groups in distinct colours, numbers on a scale, and the legend of both. */
 
-import { numberText } from "./cells";
+import { scaleEnds } from "./cells";
 import type { CategoryColumn, Column, NumberColumn, Palette, TextColumn } from "./payload";
 
 export interface Theme {
@@ -109,7 +109,7 @@ function scaleColoring(column: NumberColumn, palette: Palette, theme: Theme, ran
   });
   const colors = Array.from({ length: STEPS }, (_, i) => mixed(scale, i / (STEPS - 1)));
   const known = missing < column.values.length;
-  const ends = known ? [numberText(low), numberText(high)] : ["", ""];
+  const ends = known ? scaleEnds(low, high) : ["", ""];
   return {
     codes,
     colors: [...colors, theme.faint],

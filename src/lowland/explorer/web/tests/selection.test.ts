@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { cellText, idsOf, numberText, rowOf } from "../src/cells";
+import { cellText, idsOf, numberText, rowOf, scaleEnds } from "../src/cells";
 import { decode } from "../src/payload";
 import { SelectionPanel, selectionText } from "../src/selection";
 import { MARKUP, samplePayload, withoutIds } from "./sample";
@@ -53,5 +53,12 @@ describe("cells", () => {
     expect(numberText(0.1 + 0.2)).toBe("0.3");
     expect(numberText(123456789)).toBe("123456789");
     expect(numberText(1e-7)).toBe("1e-7");
+  });
+
+  it("have ends of a scale with the digits that differ", () => {
+    expect(scaleEnds(0.123456, 9.87654)).toEqual(["0.12", "9.88"]);
+    expect(scaleEnds(1000.12345, 1000.12399)).toEqual(["1000.12345", "1000.12399"]);
+    expect(scaleEnds(-0.0001, 1500)).toEqual(["0", "1500"]);
+    expect(scaleEnds(3.25, 3.25)).toEqual(["3.25", "3.25"]);
   });
 });
