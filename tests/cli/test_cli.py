@@ -48,9 +48,11 @@ def test_failure_is_1(run: Run, table: Path) -> None:
 
 def test_a_file_beyond_the_memory_limit_is_3(run: Run, table: Path) -> None:
     with lowland.config(memory_limit=1):
-        done, streamed = run("dimension", table), run("reduce", table)
+        done, streamed, blocks = run("compare", table), run("reduce", table), run("dimension", table)
     assert done.code == 3
     assert "reading table.csv would take" in done.err
+    assert blocks.code == 0, blocks.err
+    assert "table.csv is read in blocks: reading table.csv would take" in blocks.err
     assert streamed.code == 2  # it could be read in blocks, if there were a file to write
     assert "table.csv is read in blocks: reading table.csv would take" in streamed.err
     assert "add --out FILE" in streamed.err
