@@ -112,7 +112,7 @@ def outliers(
         )
     if keep is not None and (given.table is None or pairwise):
         what = "a distance matrix" if pairwise else "read in blocks" if given.scanned else "a sparse matrix"
-        raise UsageError(f"--keep {keep}: {given.source} is {what}; --keep requires a table")
+        raise UsageError(f"--keep {keep}: {given.source} is {what}; --keep requires a table in memory")
     if keep is not None and given.table is not None:
         check_kept(keep, None, given.table.frame, "--keep")
     work = _work(given, neighbors, components, scale, metric, level, seed)

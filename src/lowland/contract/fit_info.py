@@ -98,7 +98,7 @@ class Recorder:
 
     method: str
     plan: Plan | None = None
-    values: dict[str, Any] = field(default_factory=lambda: {"algorithm": ""})
+    values: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
     evidence: dict[str, Any] = field(default_factory=dict)
@@ -150,7 +150,7 @@ class Recorder:
     def info(self, peak_bytes: int | None) -> FitInfo:
         """Close the record."""
         lists: dict[str, Any] = {"seconds": self.seconds, "warnings": self.messages, "evidence": self.evidence}
-        return FitInfo(self.method, **self.values, **lists, peak_bytes=peak_bytes)
+        return FitInfo(self.method, **{"algorithm": "", **self.values}, **lists, peak_bytes=peak_bytes)
 
 
 def level_of_the_caller() -> int:
