@@ -8,7 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-distributed = pytest.importorskip("distributed")
+from lowland.engines.dask_cluster import started
+
+pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
 
 ROWS = 12_000
@@ -17,7 +19,7 @@ ROWS = 12_000
 @pytest.fixture(scope="module")
 def scheduler():
     """The address of two worker processes."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+    with started(2) as cluster:
         yield cluster.scheduler_address
 
 

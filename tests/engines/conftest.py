@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 
 from dask_tables import D, N
+from lowland.engines.dask_cluster import started
 
 
 @pytest.fixture(scope="module")
 def cluster():
     """Two worker processes of one thread each, and the current client."""
     distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with started(2) as cluster, distributed.Client(cluster, set_as_default=False) as client:
         yield client
 
 

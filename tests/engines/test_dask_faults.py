@@ -15,7 +15,7 @@ import pytest
 import lowland
 from dask_tables import chunked
 from lowland.core.errors import ClusterError
-from lowland.engines.dask_cluster import _check_versions
+from lowland.engines.dask_cluster import _check_versions, started
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -126,3 +126,12 @@ def test_a_scheduler_that_is_gone(start, scheduler, table):
         with pytest.raises(ClusterError, match="create a new Client"):
             model.fit(slow)
     assert not hasattr(model, "components_")
+
+
+def test_workers_leave_the_environment_of_this_process_alone():
+    before = dict(os.environ)
+    with started(1) as cluster:
+        assert dict(os.environ) == before  # the programs that are started next are not bound to one thread
+        with distributed.Client(cluster, set_as_default=False) as client:
+            assert set(client.run(os.getenv, "OMP_NUM_THREADS").values()) == {"1"}  # the workers are
+    assert dict(os.environ) == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from asyncio import CancelledError as AsyncCancelled
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
@@ -18,19 +19,13 @@ _checked: dict[str, frozenset[str]] = {}  # workers that were asked for their ve
 @contextmanager
 def connected(scheduler: str | None = None, workers: int | None = None) -> Iterator[Any]:
     """Connect to a scheduler, or start processes of one thread each on this machine; yield the current client."""
-    try:
-        import distributed
-    except ImportError as error:
-        raise MissingExtraError(f"Dask needs the extra of this name: pip install 'lowland[dask]' ({error})") from error
+    distributed = _distributed()
     if scheduler is None:
-        count = workers or settings.threads()
-        try:
-            local = distributed.LocalCluster(
-                n_workers=count, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.ERROR
-            )
-        except (OSError, RuntimeError) as error:
-            raise ClusterError(f"worker processes could not be started: {_first_line(error)}") from error
-        with local, distributed.Client(local) as client, cluster_errors(client):
+        with (
+            started(workers or settings.threads()) as local,
+            distributed.Client(local) as client,
+            cluster_errors(client),
+        ):
             yield client
         return
     try:
@@ -42,6 +37,38 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> Itera
         ) from error
     with found as client, cluster_errors(client):
         yield client
+
+
+@contextmanager
+def started(workers: int) -> Iterator[Any]:
+    """Start worker processes of one thread each on this machine; yield their cluster."""
+    distributed = _distributed()
+    environment = dict(os.environ)
+    try:
+        local = distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.ERROR
+        )
+    except (OSError, RuntimeError) as error:
+        raise ClusterError(f"worker processes could not be started: {_first_line(error)}") from error
+    finally:
+        # distributed sets the threads and the allocator of its workers in this process, for all that it starts later
+        _restore(environment)
+    with local:
+        yield local
+
+
+def _restore(environment: dict[str, str]) -> None:
+    for name in os.environ.keys() - environment.keys():
+        del os.environ[name]
+    os.environ.update(environment)
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingExtraError(f"Dask needs the extra of this name: pip install 'lowland[dask]' ({error})") from error
+    return distributed
 
 
 @contextmanager
