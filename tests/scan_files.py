@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import lowland
+from lowland.data.scans.changed import ChangedScan
 
 
 def _frame(X: Any) -> pl.DataFrame:
@@ -82,6 +83,22 @@ def _csv_list(path: Path, X: Any) -> Any:
     return lowland.data.scan(files)
 
 
+def _copied(path: Path, X: Any) -> Any:
+    _frame(X).write_csv(path / "rows.csv")
+    table = lowland.data.scan(path / "rows.csv", scratch=path)
+    assert sum(frame.height for frame in table.frames()) == len(X)  # the pass that writes the copy
+    return table
+
+
+class _AsItIs:
+    def __call__(self, frame: Any) -> Any:
+        return frame
+
+
+def _changed(path: Path, X: Any) -> Any:
+    return ChangedScan(_parquet(path, X), _AsItIs())
+
+
 def _zarr(path: Path, X: Any) -> Any:
     zarr = pytest.importorskip("zarr")
     chunks = (min(100, len(X)), max(1, X.shape[1] // 2))
@@ -109,6 +126,13 @@ SCANS = {
 }
 
 TEXTS = {"csv": _csv, "packed csv": _packed}
-OTHERS = {"folder of npy": _folder, "list of csv": _csv_list, "zarr": _zarr, "memory url": _memory}
+OTHERS = {
+    "folder of npy": _folder,
+    "list of csv": _csv_list,
+    "zarr": _zarr,
+    "memory url": _memory,
+    "copied csv": _copied,
+    "changed parquet": _changed,
+}
 FILES = {**{form: make for form, make in SCANS.items() if form != "function"}, **TEXTS}  # of one local file each
 ALL = {**SCANS, **TEXTS, **OTHERS}

@@ -51,6 +51,13 @@ class StreamOptions:
             "after an interruption, with the same result. For methods that are fitted in passes."
         ),
     ] = None
+    scratch: Annotated[
+        str,
+        Parameter(
+            help="Folder for a temporary binary copy of a text table, which is read in place of the text after the "
+            "first pass; none: parse the text in each pass. Default: the folder of the system, if it has room."
+        ),
+    ] = "auto"
 
     engine: Annotated[EngineOptions, Parameter(parse=False)] = LOCAL
 

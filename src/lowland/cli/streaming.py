@@ -23,6 +23,7 @@ from .stream_options import StreamOptions
 from .wording import in_words
 
 if TYPE_CHECKING:
+    from ..data.scans.scratch import Scratch
     from ..data.scans.table_scan import TableScan
     from ..streaming import Written
     from ..streaming.checkpoint import Checkpoint
@@ -43,12 +44,15 @@ class Streamed:
     exact: bool
     sample_rows: int
     names_left_out: dict[str, str]
+    passes: int | None = None  # over the table; None if workers read it
+    parsed: bool = True  # in each pass, not only in the first
 
     def facts(self) -> dict[str, Any]:
         """Return the entry "stream" of the JSON object."""
         info = self.method.fit_info_
         return {
             "rows": self.written.n_rows,
+            "passes": self.passes,
             "exact": self.exact,
             "sample": None if self.exact else self.sample_rows,
             "placement_error": None if self.exact else info.approximation_error,
@@ -157,11 +161,6 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     scale = scaled_by_step(method, job.method)
     model = method
     if job.columns.recipe.needed or scale:
-        if stream.engine.asked:
-            raise UsageError(
-                "--engine dask takes columns of numbers as they are: remove the steps before the method (scaling, "
-                "missing values, categories, dates), or leave out --engine"
-            )
         from sklearn.pipeline import Pipeline
 
         steps = job.columns.recipe.steps(method, scale=scale)
@@ -171,15 +170,39 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     }
     if left_out:
         note(f"left out: {', '.join(f'{name} ({why})' for name, why in left_out.items())}")
+    whole = opened(job.data, job.columns.reading) if table.has_names else table
+    copied = _copied(job.keep, table, whole)
+    if table.has_names:
+        needed = list(dict.fromkeys([*table.schema, *copied]))
+        whole = opened(job.data, job.columns.reading, needed) if len(needed) < len(whole.schema) else whole
+    scratch = None if stream.engine.asked else _scratch(whole, stream.scratch)
+    if scratch is not None:
+        from ..data.scans.scratch import ScratchScan
+
+        table, whole = ScratchScan(table, scratch), ScratchScan(whole, scratch)
     with stream.engine.running(), progress_bar():
         exact, kept = _fit(model, method, table, stream)
-        whole = opened(job.data, job.columns.reading) if table.has_names else table
-        written = _write(model, whole, job.out, _copied(job.keep, table, whole), stream.placement, stream.engine)
-    done = Streamed(model, method, table, written, exact, min(stream.sample, written.n_rows), left_out)
+        written = _write(model, whole, job.out, copied, stream.placement, stream.engine)
+    if scratch is not None and scratch.failure is not None:
+        note(f"{scratch.failure}: the text was parsed in each pass")
+    passes = None if stream.engine.asked else table.passes + (whole.passes if whole is not table else 0)
+    parsed = scratch is None or scratch.failure is not None
+    sample_rows = min(stream.sample, written.n_rows)
+    done = Streamed(model, method, table, written, exact, sample_rows, left_out, passes, parsed)
     note(words_of(done))
     if kept is not None:
         kept.remove()
     return done
+
+
+def _scratch(table: TableScan, folder: str) -> Scratch | None:
+    """Return where the parsed rows of a text are kept meanwhile; None for other files, or if that is not wanted."""
+    from ..data.scans.opening import is_text
+    from ..data.scans.scratch import Scratch, scratch_folder
+
+    if folder == "none" or not is_text(table):
+        return None
+    return Scratch(table, scratch_folder() if folder == "auto" else Path(folder))
 
 
 def _fit(model: Any, method: Any, table: TableScan, stream: StreamOptions) -> tuple[bool, Checkpoint | None]:
@@ -189,20 +212,27 @@ def _fit(model: Any, method: Any, table: TableScan, stream: StreamOptions) -> tu
 
     exact = fits_in_passes(model, table)
     if stream.checkpoint is not None:
-        if not exact or model is not method:
+        if not exact:
             raise UsageError(
-                "--checkpoint is for methods that are fitted in passes over the table, without steps before them; "
-                f"{type(method).__name__} {'with steps' if model is not method else 'is fitted to a sample'}: remove it"
+                "--checkpoint is for methods that are fitted in passes over the table; "
+                f"{type(method).__name__} is fitted to a sample: remove it"
             )
-        kept = open_checkpoint(method, table, stream.checkpoint)
-        run_with(method, table, kept)
+        kept = open_checkpoint(model, table, stream.checkpoint)
+        run_with(model, table, kept)
         if kept.resumed_rows:
             note(f"continued from {stream.checkpoint}: {kept.resumed_rows:,} rows were not read again")
         return True, kept
+    rows = stream.engine.rows(table)
     if exact:
-        fit(model, stream.engine.rows(table))
-        return True, None
-    fit_sample(model, table, stream.sample)
+        try:
+            fit(model, rows)
+        except MemoryLimitError as error:
+            if model is method:
+                raise
+            note(f"{type(method).__name__} is fitted to a sample: {in_words(error.args[0]).partition('. ')[0]}")
+        else:
+            return True, None
+    fit_sample(model, rows, stream.sample)
     return not method.fit_info_.evidence.get("rows of the sample"), None
 
 
@@ -241,7 +271,14 @@ def words_of(done: Streamed) -> str:
         told = "" if error is None else f"; placement error {format_share(error)} of the map's radius (90 %: "
         told += "" if error is None else f"{format_share(high)})"
         text = f"{rows}, {type(done.method).__name__} fitted to a sample of {done.sample_rows:,}{told}"
-    return text + interpolation_words(done.written)
+    return text + interpolation_words(done.written) + _pass_words(done)
+
+
+def _pass_words(done: Streamed) -> str:
+    """Return how often the table was read, in words."""
+    if done.passes is None:
+        return ""
+    return f"; {done.passes} passes over the table" + ("" if done.parsed else ", its text parsed once")
 
 
 def interpolation_words(written: Written) -> str:

@@ -70,7 +70,7 @@ class DaskScan(DaskTable, ScanTable):
     """A scanned table as a Dask array whose chunks the workers read."""
 
     def __init__(self, scan: TableScan, rows: int) -> None:
-        self.scan, self.spans = scan, scan.spans(rows)
+        self.scan, self.spans, self.part_rows = scan, scan.spans(rows), rows
         name = f"lowland-rows-{uuid.uuid4().hex}"
         graph = HighLevelGraph.from_collections(name, self._readers(name, (0,), frames=False))
         lengths = tuple(span.stop - span.start for span in self.spans)

@@ -101,7 +101,9 @@ class Table(ABC):
 
 
 class ScanTable(Table):
-    """The rows of a scanned file, whose parts are read where the work is done."""
+    """The rows of a scanned file, whose parts of about ``part_rows`` rows are read where the work is done."""
+
+    part_rows: int
 
     @abstractmethod
     def frame_pieces(self, size: int) -> Iterator[Piece]:

@@ -7,7 +7,7 @@ known before; and a larger sample with the same seed contains a smaller one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,6 +125,19 @@ class Reservoir:
             self.limit = np.uint64(keys.max())
         self._keys, self._numbers, self._pieces, self._held = [keys], [numbers], [rows], len(keys)
 
+    def state(self) -> dict[str, Any]:
+        """Return the rows drawn so far as plain values, for an interrupted pass."""
+        if not self.n_rows:
+            return {"n_rows": 0}
+        found = self.sample()
+        return {"n_rows": found.n_rows, "numbers": found.numbers, "keys": found.keys, "rows": found.rows}
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Continue from such a state."""
+        if state["n_rows"]:
+            keys, numbers, rows = (np.asarray(state[name]) for name in ("keys", "numbers", "rows"))
+            self.add(0, int(state["n_rows"]), keys, numbers, rows)
+
     def sample(self) -> Sample:
         """Return the sample of the pieces so far."""
         self._shrink()
@@ -143,7 +156,7 @@ def draw(source: RowSource, count: int, seed: int = 0) -> Sample:
     >>> draw(as_rows(np.arange(12.0).reshape(6, 2)), 9).numbers.tolist()
     [0, 1, 2, 3, 4, 5]
     """
-    reservoir = _reservoir(source.n_rows, count, seed)
+    reservoir = reservoir_of(source.n_rows, count, seed)
 
     def work(block: Block) -> tuple[int, int, Array, Array, Any]:
         source.check(block)
@@ -157,7 +170,7 @@ def draw(source: RowSource, count: int, seed: int = 0) -> Sample:
 
 def draw_pieces(pieces: Iterable[Any], count: int, seed: int = 0, n_rows: int | None = None) -> Sample:
     """Return a sample of a table that is given as consecutive pieces: data frames or arrays."""
-    reservoir, start = _reservoir(n_rows, count, seed), 0
+    reservoir, start = reservoir_of(n_rows, count, seed), 0
     for piece in pieces:
         n = piece.shape[0]
         keys, places = reservoir.candidates(start, n)
@@ -173,7 +186,7 @@ def sample_of_scan(X: Any, count: int = SCAN_ROWS, seed: int = 0) -> Sample | No
     return draw(X, count, seed) if isinstance(X, ScanRows) else None
 
 
-def _reservoir(n_rows: int | None, count: int, seed: int) -> Reservoir:
+def reservoir_of(n_rows: int | None, count: int, seed: int) -> Reservoir:
     """Return a reservoir; of a known number of rows only those in the sample are collected."""
     return Reservoir(count, seed, _LAST if n_rows is None else limit_of(n_rows, count, seed))
 

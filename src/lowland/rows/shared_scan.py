@@ -24,8 +24,14 @@ class SharedScan(EngineRows):
     """
 
     def __init__(self, scan: TableScan, engine: str = "dask", rows: int | None = None) -> None:
-        self.scan = scan
-        super().__init__(open_scan(scan, engine, rows))
+        self.scan, self._engine = scan, engine
+        table = open_scan(scan, engine, rows)
+        self._part_rows = table.part_rows
+        super().__init__(table)
+
+    def with_scan(self, scan: TableScan) -> SharedScan:
+        """Return the rows of a scan of the same file, which workers read in the same parts."""
+        return SharedScan(scan, self._engine, self._part_rows)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "scan": None}
@@ -48,10 +54,12 @@ class SharedScan(EngineRows):
                 "from files that workers read; choose columns of numbers, or fit without an engine"
             )
 
-    def map_frames(self, work: Callable[[Piece], Result], size: int, *, large: bool) -> Iterator[Result]:
+    def map_frames(
+        self, work: Callable[[Piece], Result], size: int, *, large: bool, stage: str = "transform"
+    ) -> Iterator[Result]:
         """Apply work to data frames of whole blocks of ``size`` rows on the workers; yield the results in row order."""
         pieces = self._table.frame_pieces(size)
-        with self._located(), closing(self._table.engine.map(work, pieces, stage="transform", large=large)) as found:
+        with self._located(), closing(self._table.engine.map(work, pieces, stage=stage, large=large)) as found:
             yield from found
 
     @contextmanager

@@ -10,6 +10,7 @@ from ..contract.reducer import Reducer
 from ..core.errors import DataError
 from ..data.scans.table_scan import TableScan
 from ..rows.scan_rows import ScanRows
+from .chain import begins_in_passes, learn_before, learns_in_passes, steps_of
 from .checkpoint import EVERY_SECONDS, Checkpoint, identity_of
 
 Model = TypeVar("Model")
@@ -24,15 +25,16 @@ def fit(
 ) -> Model:
     """Fit a model; with a checkpoint, a fit that was interrupted continues where it was.
 
-    Methods that add rows up in passes (PCA, TruncatedSVD, ICA and others) keep their sums and the
-    number of rows in them in a folder. A second call with the same table, model and folder continues from there and
+    Steps of a recipe and methods that add rows up in passes (PCA, TruncatedSVD, ICA and others) keep their sums and
+    the number of rows in them in a folder. A second call with the same table, model and folder continues from there and
     gives the same bits as a fit that was not interrupted. Changed data, parameters or versions are refused. When the
     fit is complete, the files are removed.
 
     Parameters
     ----------
-    model : Reducer
-        It is fitted in place and returned.
+    model : Reducer or Pipeline
+        It is fitted in place and returned. Of a table that is read in blocks, the coordinates between two methods of a
+        Pipeline are computed again in each pass and never held.
     rows : scan or other rows
         The table; with a checkpoint a `lowland.data.scan` of a file.
     checkpoint : path
@@ -52,7 +54,7 @@ def fit(
     >>> folder.cleanup()
     """
     if checkpoint is None:
-        model.fit(rows)  # type: ignore[attr-defined]
+        _fit(model, rows)
         return model
     kept = open_checkpoint(model, rows, checkpoint, every)
     run_with(model, rows, kept)
@@ -67,10 +69,11 @@ def open_checkpoint(model: Any, rows: Any, folder: str | os.PathLike[str], every
             "a checkpoint recognises a table by its file; give a scan, lowland.data.scan(path), "
             f"instead of {type(rows).__name__}"
         )
-    if not isinstance(model, Reducer):
+    late = next((step for step in steps_of(model) if not learns_in_passes(step)), None)
+    if late is not None:
         raise DataError(
-            f"a checkpoint keeps the sums of one method, such as lowland.PCA(2); {type(model).__name__} is none: fit "
-            "its steps first"
+            "a checkpoint keeps the sums of passes over the rows, as lowland.PCA(2) and the steps of a recipe make "
+            f"them; {type(late).__name__} learns in another way: leave the checkpoint out"
         )
     return Checkpoint(Path(folder), identity_of(rows, model), every)
 
@@ -79,22 +82,29 @@ def run_with(model: Any, rows: TableScan, kept: Checkpoint) -> None:
     """Fit a model on a table, with its sums kept."""
     source = ScanRows(rows)
     source.journal = kept
-    model.fit(source)
+    _fit(model, source)
 
 
-# Methods whose fit reads rows in passes and holds sums or a map of a fixed size, never the table.
-IN_PASSES = ("PCA", "TruncatedSVD", "ProbabilisticPCA", "ICA", "RandomProjection", "SOM", "FAMD")
+def _fit(model: Any, rows: Any) -> None:
+    if begins_in_passes(model, rows):
+        steps_of(model)[-1].fit(learn_before(model, rows))
+    else:
+        model.fit(rows)
 
 
 def fits_in_passes(model: Any, rows: Any) -> bool:
-    """Return whether a model is fitted to all rows in passes over the table, within the memory limit."""
+    """Return whether a model is fitted to all rows in passes over the table, within the memory limit.
+
+    What a recipe makes of the columns is not known before the fit, so its memory is not looked at.
+    """
     from ..contract.plan import plan
     from ..core.errors import MemoryLimitError
 
-    if not isinstance(model, Reducer) or type(model).__name__ not in IN_PASSES:
+    if not all(map(learns_in_passes, steps_of(model))):
         return False
-    try:
-        plan(model, rows).require()
-    except MemoryLimitError:
-        return False
+    if isinstance(model, Reducer):
+        try:
+            plan(model, rows).require()
+        except MemoryLimitError:
+            return False
     return True

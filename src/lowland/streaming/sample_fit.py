@@ -14,6 +14,7 @@ from ..contract.reducer import Reducer
 from ..core.errors import DataError, LowlandWarning
 from ..rows.row_source import BlockRows, RowSource
 from ..rows.sampling import Sample, draw, draw_pieces, joined
+from .chain import begins_in_passes, learn_before, steps_of
 from .placement_error import Placement, placement
 
 Model = TypeVar("Model")
@@ -36,7 +37,8 @@ def fit_sample(
     Parameters
     ----------
     model : Reducer or Pipeline
-        It is fitted in place and returned. A Pipeline is fitted on the sample with all its steps.
+        It is fitted in place and returned. The steps of a Pipeline learn from all rows of a scan, in passes; of other
+        tables they learn from the sample.
     rows : scan, RowSource, array, sparse matrix, data frame or list of objects
         The table. A table with no more than ``n_rows`` rows is fitted as usual.
     n_rows : int
@@ -61,6 +63,9 @@ def fit_sample(
     (True, True, (4000, 2))
     """
     method = _method(model)
+    if begins_in_passes(model, rows) and steps_of(model)[-1] is method:
+        fit_sample(method, learn_before(model, rows), n_rows, random_state, test_rows=test_rows)
+        return model
     count = _count("n_rows", n_rows, 2)
     tests = min(_MOST_TEST_ROWS, count // 10) if test_rows is None else _count("test_rows", test_rows, 0)
     if _is_small(rows, count):

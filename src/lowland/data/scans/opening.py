@@ -59,9 +59,11 @@ def scan(
     drop : names of columns to leave out.
     **options : ``format``, for files whose suffix does not tell it. Text files take the options of `read` for text,
         ``types={"a": "number"}`` (or ``"whole"``, ``"text"``) for columns that do not begin as they go on, and
-        ``n_rows``, which saves counting the lines. ``vector``: a column of equally long lists of numbers (Parquet,
-        Arrow). ``dtype``, ``n_columns`` and ``offset`` (bytes) describe ``format="raw"``. ``array`` names an array of a
-        zarr group. ``storage_options`` are those of fsspec for URLs. ``n_rows`` and ``name`` describe a function.
+        ``n_rows``, which saves counting the lines; ``scratch`` is a folder for a temporary binary copy, or True for the
+        system's: the first pass writes it, and later ones read it instead of the text. ``vector``: a column of equally
+        long lists of numbers (Parquet, Arrow). ``dtype``, ``n_columns`` and ``offset`` (bytes) describe
+        ``format="raw"``. ``array`` names an array of a zarr group. ``storage_options`` are those of fsspec for URLs.
+        ``n_rows`` and ``name`` describe a function.
 
     Returns
     -------
@@ -84,7 +86,9 @@ def scan(
     True
     >>> folder.cleanup()
     """
-    form = options.pop("format", None)
+    form, scratch = options.pop("format", None), options.pop("scratch", None)
+    if scratch:
+        return _with_scratch(scan(source, columns=columns, drop=drop, format=form, **options), scratch)
     chosen = ScanOptions(None if columns is None else tuple(columns), tuple(drop or ()), options)
     if callable(source):
         return _open(BLOCKS, source, "a function", chosen)
@@ -102,6 +106,23 @@ def scan(
     if _zarr_at(name, form):
         return _open(BY_NAME["zarr"], name, name, chosen)
     return _parts(Path(name).name or name, _files(name, form, chosen), form, chosen)
+
+
+def _with_scratch(found: TableScan, folder: Any) -> TableScan:
+    from .scratch import Scratch, ScratchScan, scratch_folder
+
+    if not is_text(found):
+        where = True if folder is True else str(folder)
+        raise DataError(Message(Setting("scratch", where), f": only text is copied; {found.source} is none"))
+    return ScratchScan(found, Scratch(found, scratch_folder() if folder is True else Path(folder)))
+
+
+def is_text(found: TableScan) -> bool:
+    """Return whether a scan parses text."""
+    from .parts import PartsScan
+    from .text import TextScan
+
+    return isinstance(found.parts[0] if isinstance(found, PartsScan) else found, TextScan)
 
 
 def _zarr_at(name: str, form: str | None) -> bool:

@@ -47,6 +47,7 @@ class TableScan(ABC):
     source: str
     n_rows: int | None
     has_names: bool = False  # columns have names and types of their own, which `frames` yields
+    passes: int = 0  # that read all rows
 
     # -- what a format writes -----------------------------------------------------------------------------------------
 
@@ -211,6 +212,7 @@ class TableScan(ABC):
         if found == 0:
             raise DataError(f"{self.source} has no rows; a table needs at least one row")
         self.n_rows = found
+        self.passes += start == 0
 
     _first_stamp: Any = None  # set by formats that have files
     _stamp_often: bool = True  # after each piece; else at both ends of a pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -10,6 +10,7 @@ import polars as pl
 from ...core.errors import DataError
 from ...spectral.procrustes import procrustes
 from .step import Step
+from .training_rows import FrameRows, TrainingRows
 
 Array = Any
 
@@ -40,6 +41,7 @@ class AlignMap(Step):
     (True, True)
     """
 
+    in_passes: ClassVar[bool] = False
     rotation_: Array
     shift_: Array
     error_: float
@@ -52,19 +54,20 @@ class AlignMap(Step):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Find the rotation of X to y and return X rotated."""
-        frame, named = self._fit_to(X, y)
-        return self._output(self._apply(frame), X, named)
+        rows = self._fit_to(X, y)
+        return self._output(self._apply(rows.frame), X, rows.named)
 
-    def _fit_to(self, X: Any, y: Any) -> tuple[pl.DataFrame, bool]:
+    def _fit_to(self, X: Any, y: Any) -> FrameRows:
         if y is None:
             raise DataError("AlignMap requires y to be passed, but the target y is None: give the earlier coordinates")
-        frame, named = self._fit(X)
+        rows = self._fit(X)
         try:
+            frame = rows.whole("AlignMap")
             self._align(frame, y)
         except BaseException:
             self._forget()
             raise
-        return frame, named
+        return FrameRows(frame, rows.named)
 
     def _align(self, frame: pl.DataFrame, y: Any) -> None:
         new, old = _numbers(frame), np.asarray(y, dtype=np.float64)
@@ -80,7 +83,7 @@ class AlignMap(Step):
         found = procrustes(new[shared], old[shared], scale=False)
         self.rotation_, self.shift_, self.error_, self.n_shared_ = found.rotation, found.shift, found.error, n
 
-    def _learn(self, frame: pl.DataFrame) -> None:
+    def _learn(self, rows: TrainingRows) -> None:
         self.names_out_ = list(self.names_in_)
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:

@@ -15,7 +15,9 @@ from ...core.message import Message, Remedies, Setting
 from ..linear.famd import FAMD
 from ..linear.famd_coding import Layout
 from . import frames
+from .folds import Check, LevelCounts
 from .step import Step
+from .training_rows import TrainingRows
 
 Array = Any
 
@@ -70,13 +72,15 @@ class EncodeCategories(Step):
         how = "by all axes of FAMD" if self.method == "famd" else "one-hot"
         return f"categories {how}" if self.levels_ else ""
 
-    def _learn(self, frame: pl.DataFrame) -> None:
+    def _learn(self, rows: TrainingRows) -> None:
         self.levels_, self.encoder_ = {}, None
-        for name in self._of_kind(frames.CATEGORY):
-            self._require_complete(frame, name)
-            self.levels_[name] = sorted(frame[name].cast(pl.String).unique().to_list())
+        categories = self._of_kind(frames.CATEGORY)
+        if categories:
+            levels = LevelCounts(categories)
+            rows.run(Check(self._require_all_complete), levels)
+            self.levels_ = {name: sorted(counts) for name, counts in levels.counts.items()}
         if self.method == "famd":
-            self.encoder_ = all_axes(self._texts(frame))
+            self.encoder_ = all_axes(rows.changed(self._texts).table())
             self.names_out_ = [f"famd{i}" for i in range(self.encoder_.n_components_)]
             return
         self.names_out_ = self._layout.names(self.names_in_, list(self.levels_.values()))
@@ -102,6 +106,10 @@ class EncodeCategories(Step):
 
     def _texts(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.with_columns(pl.col(name).cast(pl.String) for name in self.levels_)
+
+    def _require_all_complete(self, frame: pl.DataFrame) -> None:
+        for name in self._of_kind(frames.CATEGORY):
+            self._require_complete(frame, name)
 
     def _require_complete(self, frame: pl.DataFrame, name: str) -> None:
         missing = frame[name].is_null().to_numpy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,9 @@ from sklearn.utils.metaestimators import available_if
 
 from ...contract.parameters import Choice, Rule
 from . import frames
+from .folds import Fold
 from .step import Step
+from .training_rows import TrainingRows
 
 Array = Any
 
@@ -66,13 +68,14 @@ class EncodeDates(Step):
         how = "days since the first" if self.method == "elapsed" else "sine and cosine of year, week and day"
         return f"dates as {how}" if self._of_kind(frames.DATE) else ""
 
-    def _learn(self, frame: pl.DataFrame) -> None:
-        self.first_, self.parts_, self.dtypes_ = [], [], []
-        for name in self._of_kind(frames.DATE):
-            self.dtypes_.append("date" if frame.schema[name] == pl.Date else "time")
-            self.first_.append(int(_microseconds(frame[name]).drop_nulls().min()))  # type: ignore[arg-type]
-            self.parts_.append(_parts(frame[name]) if self.method == "cyclic" else [])
+    def _learn(self, rows: TrainingRows) -> None:
         dates = self._of_kind(frames.DATE)
+        ranges, types = DateRanges(dates), rows.types()
+        if dates:
+            rows.run(ranges)
+        self.dtypes_ = ["date" if types[name] == pl.Date else "time" for name in dates]
+        self.first_ = [ranges.of(name)[0] for name in dates]
+        self.parts_ = [_parts(*ranges.of(name)[1:]) if self.method == "cyclic" else [] for name in dates]
         self.names_out_ = _free([made for name in self.names_in_ for made in self._made(name, dates)])
 
     def origin(self) -> list[int]:
@@ -134,13 +137,50 @@ def _microseconds(column: pl.Series, *, local: bool = False) -> pl.Series:
     return column.cast(pl.Datetime("us")).cast(pl.Int64)
 
 
-def _parts(column: pl.Series) -> list[str]:
+class DateRanges(Fold):
+    """The first of the dates of columns (in UTC), and the first and last local time and local time of day.
+
+    >>> from datetime import datetime
+    >>> ranges = DateRanges(["a"])
+    >>> ranges.add(ranges.part(0, pl.DataFrame({"a": [datetime(1970, 1, 2, 0, 0, 1), None]})))
+    >>> ranges.of("a")
+    [86401000000, 86401000000, 86401000000, 1000000, 1000000]
+    """
+
+    _sums = ("_found",)
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._found: dict[str, list[int] | None] = dict.fromkeys(names)
+
+    def part(self, start: int, frame: pl.DataFrame) -> dict[str, list[int]]:
+        """Return the ranges of a block."""
+        found = {}
+        for name in self._found:
+            local = _microseconds(frame[name], local=True).drop_nulls().to_numpy()
+            if len(local):
+                first, clock = _microseconds(frame[name]).drop_nulls().to_numpy().min(), local % _DAY
+                found[name] = [int(n) for n in (first, local.min(), local.max(), clock.min(), clock.max())]
+        return found
+
+    def add(self, part: dict[str, list[int]]) -> None:
+        """Widen the ranges by the next block."""
+        for name, new in part.items():
+            own = self._found[name] or new
+            self._found[name] = [choose(a, b) for choose, a, b in zip((min, min, max, min, max), own, new, strict=True)]
+
+    def of(self, name: str) -> list[int]:
+        """Return the first date, the first and last local time, and the first and last time of day, in microseconds."""
+        found = self._found[name]
+        assert found is not None
+        return found
+
+
+def _parts(first: int, last: int, first_clock: int, last_clock: int) -> list[str]:
     """Return the periods in which dates differ and of which they span at least a half."""
-    times = _microseconds(column, local=True).drop_nulls().to_numpy()
-    span = float(times.max() - times.min())
-    found = [part for part, T in PERIODS.items() if part != "day" and span >= T / 2]
-    clock = times % _DAY
-    return [*found, "day"] if np.ptp(clock) > 0 else found or ["year"]  # a short span still has a position in the year
+    found = [part for part, T in PERIODS.items() if part != "day" and last - first >= T / 2]
+    if last_clock > first_clock:
+        found.append("day")
+    return found or ["year"]  # a short span still has a position in the year
 
 
 def _waves(column: pl.Series, part: str) -> tuple[pl.Series, pl.Series]:

@@ -19,6 +19,7 @@ from . import frames
 from .rules import StopWords
 from .step import Step
 from .text_weights import FEATURES, global_weights, weighted
+from .training_rows import TrainingRows
 
 Array = Any
 Column = str | int
@@ -80,6 +81,7 @@ class EncodeTexts(Step):
     ['flow', 'wing']
     """
 
+    in_passes: ClassVar[bool] = False
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "features": Choice(FEATURES),
         "columns": AnyOf((Nothing(), ColumnList())),
@@ -232,7 +234,8 @@ class EncodeTexts(Step):
             ), False
         return super()._frame(X)
 
-    def _choose(self, frame: pl.DataFrame) -> list[str]:
+    def _choose(self, rows: TrainingRows) -> list[str]:
+        frame = rows.whole("EncodeTexts")
         if self.columns is not None:
             return frames.positions(frame.columns, self.columns, "EncodeTexts", "columns")
         texts = [c.name for c in frame.iter_columns() if c.dtype in (pl.String, pl.Categorical, pl.Enum)]
@@ -243,7 +246,8 @@ class EncodeTexts(Step):
         listed = ", ".join(map(repr, texts[:5])) + (", …" if len(texts) > 5 else "")
         raise DataError(f"EncodeTexts: {len(texts)} columns contain texts ({listed}); name one in columns")
 
-    def _learn(self, frame: pl.DataFrame) -> None:
+    def _learn(self, rows: TrainingRows) -> None:
+        frame = rows.whole("EncodeTexts")
         for number, (name, kind) in enumerate(zip(self.names_in_, self.kinds_in_, strict=True)):
             if kind != frames.CATEGORY:
                 raise DataError(f"EncodeTexts: column {name!r} holds {frame.schema[name]}, not texts", column=number)

@@ -48,8 +48,17 @@ def to_frame(X: Any, owner: str) -> tuple[pl.DataFrame, bool]:
         raise DataError(
             f"{owner}: the table cannot be read column by column ({first}); give each column one type"
         ) from error
+    return without_nan(frame), True
+
+
+def without_nan(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame with null for NaN.
+
+    >>> without_nan(pl.DataFrame({"a": [1.0, float("nan")]}))["a"].to_list()
+    [1.0, None]
+    """
     floats = [name for name, kind in frame.schema.items() if kind.is_float()]
-    return frame.with_columns(pl.col(floats).fill_nan(None)) if floats else frame, True
+    return frame.with_columns(pl.col(floats).fill_nan(None)) if floats else frame
 
 
 def _is_arrow(X: Any) -> bool:
@@ -125,6 +134,19 @@ def numbers(frame: pl.DataFrame, names: Sequence[str]) -> Array:
     if np.isinf(X).any():
         i, c = (int(place) for place in np.argwhere(np.isinf(X))[0])
         raise CellError("infinity", FINITE, row=i, column=frame.columns.index(names[c]), name=names[c])
+    return X
+
+
+def by_column(frame: pl.DataFrame, names: Sequence[str]) -> Array:
+    """Return the same numbers with each column in one piece of memory, which is quicker to add up.
+
+    >>> by_column(pl.DataFrame({"a": [1, None]}), ["a"]).ravel().tolist()
+    [1.0, nan]
+    """
+    chosen = frame.select(names).cast(pl.Float64)
+    X = np.asarray(chosen.to_numpy(order="fortran")) if names else np.empty((frame.height, 0))
+    if np.isinf(X).any():
+        numbers(frame, names)  # raises at the first cell in the order of the rows
     return X
 
 

@@ -16,7 +16,10 @@ from ...core.message import Message, Remedies, Setting
 from ...core.random import seed
 from ..linear.probabilistic_pca import ProbabilisticPCA
 from . import frames
+from .folds import Check, ColumnSums, FirstValues, LevelCounts, SampledNumbers
+from .quantiles import quantiles, sample_rows
 from .step import Step
+from .training_rows import TrainingRows
 
 Array = Any
 
@@ -116,34 +119,42 @@ class ImputeMissing(Step):
         said = {"missing numbers filled by ": numbers, "missing categories by ": levels}
         return ", ".join(f"{name}{how}" for name, how in said.items() if how)
 
-    def _learn(self, frame: pl.DataFrame) -> None:
+    def _learn(self, rows: TrainingRows) -> None:
         self.names_out_ = list(self.names_in_)
-        names, middle = self._of_kind(frames.NUMBER), np.nanmedian if self.method == "median" else _means
-        self.fill_ = np.array([float(middle(frames.values_of(frame, name))) for name in names])
+        names, categories = self._of_kind(frames.NUMBER), self._of_kind(frames.CATEGORY)
+        sums, levels = ColumnSums(names), LevelCounts(categories)
+        counts = {"median": sample_rows(len(names)), "ppca": _rows_of(MAX_FITTED_CELLS, len(names))}
+        sample = SampledNumbers(names, counts.get(self.method, 1), rows.known_rows, _key_seed(self.random_state))
+        rows.run(sums, levels, sample)
+        self.fill_ = sums.mean
+        if self.method == "median":
+            self.fill_ = quantiles(rows, sums, sample.rows, (0.5,))[0]
         if self.method == "ppca":
-            self._learn_gaussian(frames.numbers(frame, names))
-        self.levels_ = {}
-        for name in self._of_kind(frames.CATEGORY):
-            counts = frame[name].drop_nulls().cast(pl.String).value_counts(sort=True)
-            most = counts.filter(pl.col("count") == counts["count"].max())[name].sort()
-            taken = counts[name].to_list()
-            free = next(text for text in (_LEVEL, f"({_LEVEL})", f"(({_LEVEL}))") if text not in taken)
-            self.levels_[name] = str(most[0]) if self.categories == "mode" else free
-        self._filled_categories(frame)
+            self._learn_gaussian(rows, sums, sample)
+        self.levels_ = {name: self._level(counts) for name, counts in levels.counts.items()}
+        if categories and self.categories == "error":
+            rows.run(Check(self._filled_categories))
 
-    def _learn_gaussian(self, X: Array) -> None:
-        self.scale_ = np.sqrt(_means((X - self.fill_) ** 2))
+    def _level(self, counts: dict[str, int]) -> str:
+        """Return what stands for missing cells of a category: its most frequent level, or a new one."""
+        if self.categories == "mode":
+            return min(counts, key=lambda level: (-counts[level], level))
+        return next(text for text in (_LEVEL, f"({_LEVEL})", f"(({_LEVEL}))") if text not in counts)
+
+    def _learn_gaussian(self, rows: TrainingRows, sums: ColumnSums, sample: SampledNumbers) -> None:
+        self.scale_ = sums.deviation
         self.scale_[~(self.scale_ > 0)] = 1.0
-        Z = (X - self.fill_) / self.scale_
-        most = min(Z.shape[1] - 1, len(Z) - 2)
+        few = (_with_values(rows, sums, sample) - self.fill_) / self.scale_
+        self.n_rows_, self.n_fitted_rows_ = rows.n_rows, len(few)
+        most = min(few.shape[1] - 1, rows.n_rows - 2)
         if self.n_components == "auto":
+            fewer = sample.smallest(_rows_of(MAX_CELLS, few.shape[1]))
+            Z = few if np.isnan(fewer).all(axis=0).any() else (fewer - self.fill_) / self.scale_
             errors = hidden_errors(Z, min(most, MAX_COMPONENTS), self.random_state)
             self.errors_ = errors.mean(axis=0) if len(errors) else np.empty(0)
             self.n_components_ = fewest(errors)
         else:
             self.n_components_ = max(0, min(int(self.n_components), most))
-        few = _sample(Z, MAX_FITTED_CELLS, seed(self.random_state))
-        self.n_rows_, self.n_fitted_rows_ = len(Z), len(few)
         self.model_ = _fitted(few, self.n_components_) if self.n_components_ else None
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -201,7 +212,6 @@ def hidden_errors(Z: Array, most: int, random_state: Any = None) -> Array:
     At most ``most`` are tried, and no more after two numbers in a row without a lower error.
     """
     rng = seed(random_state)
-    Z = _sample(Z, MAX_CELLS, rng)
     seen, parts = np.argwhere(~np.isnan(Z)), list[tuple[Array, Array, Array]]()
     for _ in range(ROUNDS):
         i, j = seen[rng.choice(len(seen), max(1, round(HIDDEN_SHARE * len(seen))), replace=False)].T
@@ -249,13 +259,27 @@ def _means(X: Array) -> Array:
     return np.where(seen, X, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
 
 
-def _sample(Z: Array, cells: int, rng: np.random.Generator) -> Array:
-    """Return rows of at most so many cells, at least 50, drawn at random; columns keep some of their values."""
-    rows = max(50, cells // max(1, Z.shape[1]))
-    if len(Z) <= rows:
-        return Z
-    few = Z[np.sort(rng.choice(len(Z), rows, replace=False))]
-    return Z if np.isnan(few).all(axis=0).any() else few
+def _rows_of(cells: int, width: int) -> int:
+    """Return the number of rows that have so many cells, at least 50."""
+    return max(50, cells // max(1, width))
+
+
+def _key_seed(random_state: Any) -> int:
+    """Return the seed by which rows are drawn."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**62))
+    return 0 if random_state is None else int(random_state)
+
+
+def _with_values(rows: TrainingRows, sums: ColumnSums, sample: SampledNumbers) -> Array:
+    """Return the drawn rows; if a column with few values has none in them, with the first rows that have some."""
+    X = sample.rows
+    without = np.flatnonzero(np.isnan(X).all(axis=0) & (sums.count > 0))
+    if not len(without):
+        return X
+    further = FirstValues([sums.names[j] for j in without], sums.names, _rows_of(0, 1))
+    rows.run(further)
+    return np.concatenate([X, further.rows])
 
 
 def _fitted(Z: Array, k: int, tol: float = 1e-6) -> ProbabilisticPCA | None:

@@ -11,7 +11,9 @@ import polars as pl
 from ...contract.parameters import Choice, Rule
 from ...core.errors import CellError, DataError
 from . import frames
+from .folds import Check
 from .step import Step
+from .training_rows import TrainingRows
 
 Array = Any
 
@@ -42,12 +44,12 @@ class NormalizeRows(Step):
         """Return the norm of the rows."""
         return f"rows divided by their {self.norm} norm"
 
-    def _learn(self, frame: pl.DataFrame) -> None:
+    def _learn(self, rows: TrainingRows) -> None:
         self.names_out_ = list(self.names_in_)
         if set(self.kinds_in_) != {frames.NUMBER}:
             other = next(n for n, kind in zip(self.names_in_, self.kinds_in_, strict=True) if kind != frames.NUMBER)
             raise DataError(f"NormalizeRows: column {other!r} holds no numbers; encode it or leave it out")
-        self._apply(frame)
+        rows.run(Check(self._apply))
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         X = frames.numbers(frame, self.names_in_)

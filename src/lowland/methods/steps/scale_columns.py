@@ -10,7 +10,10 @@ import polars as pl
 
 from ...contract.parameters import Choice, Rule
 from . import frames
+from .folds import ColumnSums, SampledNumbers
+from .quantiles import quantiles, sample_rows
 from .step import Step
+from .training_rows import TrainingRows
 
 Array = Any
 
@@ -54,25 +57,21 @@ class ScaleColumns(Step):
         how = {"standard": "unit variance", "robust": "median 0 and unit quartile range", "minmax": "the range 0 to 1"}
         return f"columns scaled to {how[self.method]}"
 
-    def _learn(self, frame: pl.DataFrame) -> None:
+    def _learn(self, rows: TrainingRows) -> None:
         self.names_out_ = list(self.names_in_)
-        found = [self._center_and_scale(frames.values_of(frame, name)) for name in self._of_kind(frames.NUMBER)]
-        self.center_, self.scale_ = np.array(found).reshape(-1, 2).T.copy()
-
-    def _center_and_scale(self, values: Array) -> tuple[float, float]:
-        x = values[~np.isnan(values)]
-        low, high = float(x.min()), float(x.max())
-        if low == high:
-            return low, 1.0
-        middle = low + (high - low) / 2  # sums of differences from it keep their digits in any unit
-        mean = middle + float((x - middle).mean())
-        spread = float(np.sqrt(((x - mean) ** 2).mean()))
-        if self.method == "minmax":
-            return low, high - low
-        if self.method == "standard":
-            return mean, spread if spread > 0 else 1.0
-        below, median, above = (float(q) for q in np.quantile(x, [0.25, 0.5, 0.75]))
-        return median, above - below if above > below else spread if spread > 0 else 1.0
+        names = self._of_kind(frames.NUMBER)
+        sums = ColumnSums(names)
+        if self.method == "robust":
+            sample = SampledNumbers(names, sample_rows(len(names)), rows.known_rows)
+            rows.run(sums, sample)
+            below, center, above = quantiles(rows, sums, sample.rows, (0.25, 0.5, 0.75))
+            scale = np.where(above > below, above - below, sums.deviation)
+        else:
+            rows.run(sums)
+            center = sums.low if self.method == "minmax" else sums.mean
+            scale = sums.high - sums.low if self.method == "minmax" else sums.deviation
+        self.center_ = np.where(sums.low == sums.high, sums.low, center)
+        self.scale_ = np.where((sums.low == sums.high) | ~(scale > 0), 1.0, scale)
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         return self._mapped(frame, lambda x, c, s: (x - c) / s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,9 +17,12 @@ from ...core.message import Message, Phrase, Remedies
 from ...data.cells import cell_advice, stray_among_numbers
 from ...data.dates import ORDERS, ordered_dates
 from ...data.table import name_list
+from ...rows.sampling import reservoir_of
 from . import frames
+from .folds import Fold
 from .rules import ColumnTypes
 from .step import Step
+from .training_rows import TrainingRows
 
 Array = Any
 Column = str | int
@@ -27,7 +30,8 @@ Column = str | int
 KINDS = (frames.NUMBER, frames.CATEGORY, frames.DATE)
 TYPES = (*KINDS, *ORDERS)
 UNITS_RATIO = 300.0  # ratio of median sizes from which on another unit is suspected: 1000 less the spread of a sample
-_MEDIAN_ROWS = 20_000
+_MEDIAN_ROWS = 20_000  # drawn rows whose median is taken as the typical size, fewer of wide tables
+_LEAST_MEDIAN_ROWS, _MEDIAN_CELLS = 1000, 1 << 22
 _LISTED = 5  # columns named in a warning
 
 
@@ -96,21 +100,21 @@ class SelectColumns(Step):
     ) -> None:
         self.columns, self.drop, self.types, self.kinds, self.others = columns, drop, types, kinds, others
 
-    def _choose(self, frame: pl.DataFrame) -> list[str]:
-        owner, names = type(self).__name__, frame.columns
+    def _choose(self, rows: TrainingRows) -> list[str]:
+        owner, names, types = type(self).__name__, rows.names, rows.types()
         if wrong := [kind for kind in self.kinds if kind not in KINDS]:
             raise ValueError(f"{owner}: kinds has {wrong[0]!r}; it may have {', '.join(KINDS)}")
         wanted = names if self.columns is None else frames.positions(names, self.columns, owner, "columns")
         left_out = frames.positions(names, self.drop or [], owner, "drop")
         frames.positions(names, list(self.types or {}), owner, "types")
         chosen = [name for name in wanted if name not in left_out]
-        self._require_no_numbers_as_text(frame, chosen)
-        kinds = {c.name: frames.kind_of(c) for c in self._converted(frame.select(chosen)).iter_columns()}
+        self._require_no_numbers_as_text(rows.first(), chosen)
+        kinds = dict(zip(chosen, rows.selected(chosen).changed(self._converted).kinds(), strict=True))
         other = [name for name in chosen if kinds[name] not in (*self.kinds, frames.EMPTY)]
         chosen = [name for name in chosen if name not in other]
         if other and (self.others == "error" or not chosen):
             raise DataError(
-                f"{owner}: column {other[0]!r} holds {_WORDS[kinds[other[0]]]} ({frame.schema[other[0]]}), which this "
+                f"{owner}: column {other[0]!r} holds {_WORDS[kinds[other[0]]]} ({types[other[0]]}), which this "
                 f"recipe does not use: leave it out with drop=[{other[0]!r}] or encode it"
             )
         if not chosen:
@@ -149,33 +153,31 @@ class SelectColumns(Step):
             _as_type(frame[name], types[name], number) for number, name in enumerate(frame.columns) if name in types
         )
 
-    def _learn(self, frame: pl.DataFrame) -> None:
+    def _learn(self, rows: TrainingRows) -> None:
         self.names_out_ = list(self.names_in_)
-        self.dtypes_ = [str(kind) for kind in frame.dtypes]
+        types = rows.types()
+        self.dtypes_ = [str(types[name]) for name in self.names_in_]
+        sizes = Sizes(self._of_kind(frames.NUMBER), rows.known_rows)
+        rows.run(sizes)
         found = [
-            _sizes(c) if kind == frames.NUMBER else None
-            for c, kind in zip(frame.iter_columns(), self.kinds_in_, strict=True)
+            sizes.of(name) if kind == frames.NUMBER else None
+            for name, kind in zip(self.names_in_, self.kinds_in_, strict=True)
         ]
-        sizes = np.array([(np.nan,) * 3 if size is None else size for size in found])
-        self.low_, self.middle_, self.high_ = sizes.T.copy()
+        table = np.array([(np.nan,) * 3 if size is None else size for size in found])
+        self.low_, self.middle_, self.high_ = table.T.copy()
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame
 
-    def transform(self, X: Any) -> Any:
-        """Return the chosen columns in the order of the training rows; warn of values in another unit."""
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
-        frame, named = self._rows(X)
-        self._check_units(frame)
-        return self._output(frame, X, named)
-
-    def _check_units(self, frame: pl.DataFrame) -> None:
-        """Warn of columns whose values are all far outside the training range."""
+    def _look_at(self, frame: pl.DataFrame) -> None:
+        """Warn of columns whose values are all far outside the training range: they may be in another unit."""
         for j, (name, kind) in enumerate(zip(self.names_in_, self.kinds_in_, strict=True)):
-            size = _sizes(frame.to_series(j)) if kind == frames.NUMBER else None
-            if size is None or np.isnan(self.middle_[j]):
+            if kind != frames.NUMBER or np.isnan(self.middle_[j]):
+                continue
+            new = Sizes([name], frame.height)
+            new.add(new.part(0, frame.select(name)))
+            size = new.of(name)
+            if size is None:
                 continue
             low, middle, high = size
             ratio = middle / float(self.middle_[j])
@@ -200,13 +202,62 @@ class SelectColumns(Step):
 _WORDS = {frames.NUMBER: "numbers", frames.CATEGORY: "categories", frames.DATE: "dates", frames.OTHER: "other types"}
 
 
-def _sizes(column: pl.Series) -> tuple[float, float, float] | None:
-    """Return the smallest, median and largest absolute value that is not 0, or None; the median of a sample of rows."""
+def _absolute(column: pl.Series) -> Array:
+    """Return the absolute values of a column; NaN for those that are 0, missing or infinite."""
     values = np.abs(column.to_numpy().astype(np.float64, copy=False))  # NaN where a cell is missing
-    values = values[(values > 0) & np.isfinite(values)]
-    if not len(values):
-        return None
-    return float(values.min()), float(np.median(values[:: max(1, len(values) // _MEDIAN_ROWS)])), float(values.max())
+    return np.where((values > 0) & np.isfinite(values), values, np.nan)
+
+
+class Sizes(Fold):
+    """The smallest and largest absolute values of columns that are not 0, and the median of those of drawn rows.
+
+    >>> sizes = Sizes(["a"], 4)
+    >>> sizes.add(sizes.part(0, pl.DataFrame({"a": [0.0, -2.0, 3.0, None]})))
+    >>> sizes.of("a")
+    (2.0, 2.5, 3.0)
+    """
+
+    def __init__(self, names: Sequence[str], known_rows: int | None) -> None:
+        count = max(_LEAST_MEDIAN_ROWS, min(_MEDIAN_ROWS, _MEDIAN_CELLS // max(1, len(names))))
+        self._names, self._drawn = list(names), reservoir_of(known_rows, count, 0)
+        self._low: Array = np.full(len(names), np.inf)
+        self._high: Array = np.zeros(len(names))
+
+    def part(self, start: int, frame: pl.DataFrame) -> tuple[Array, Array, Any]:
+        """Return the sizes of a block, and its drawn rows."""
+        keys, places = self._drawn.candidates(start, frame.height)
+        low, high = np.full(len(self._names), np.inf), np.zeros(len(self._names))
+        drawn = np.full((len(places), len(self._names)), np.nan)
+        for j, name in enumerate(self._names):
+            values = _absolute(frame[name])
+            low[j], high[j] = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=0.0)
+            drawn[:, j] = values[places]
+        return low, high, (start, frame.height, keys, places, drawn)
+
+    def add(self, part: tuple[Array, Array, Any]) -> None:
+        """Add the next block."""
+        low, high, drawn = part
+        self._low, self._high = np.minimum(self._low, low), np.maximum(self._high, high)
+        self._drawn.add(*drawn)
+
+    def of(self, name: str) -> tuple[float, float, float] | None:
+        """Return the smallest, median and largest size of a column, or None if all values are 0 or missing."""
+        j = self._names.index(name)
+        low, high = float(self._low[j]), float(self._high[j])
+        if high == 0:
+            return None
+        drawn = self._drawn.sample().rows[:, j]
+        known = drawn[~np.isnan(drawn)]
+        return low, float(np.median(known)) if len(known) else low + (high - low) / 2, high
+
+    def state(self) -> dict[str, Any]:
+        """Return the sizes and the drawn rows so far."""
+        return {"low": self._low, "high": self._high, "drawn": self._drawn.state()}
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Continue from the state of an interrupted pass."""
+        self._low, self._high = np.asarray(state["low"]), np.asarray(state["high"])
+        self._drawn.resume(state["drawn"])
 
 
 def _as_type(column: pl.Series, kind: str, number: int) -> pl.Series:

@@ -16,6 +16,7 @@ from ...contract import parameters
 from ...contract.fit_info import level_of_the_caller
 from ...core.errors import DataError
 from . import frames
+from .training_rows import FrameRows, TrainingRows, in_blocks
 
 Array = Any
 OUTPUTS = ("default", "pandas", "polars")
@@ -25,10 +26,11 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     """Base of the preprocessing steps: tables in, tables out, columns matched by name.
 
     A subclass declares ``_parameters`` and its learned attributes as annotations, as a `Reducer` does, and writes
-    ``_learn`` (from a frame; it sets ``names_out_``), ``_apply`` (frame to frame, row by row) and, where one exists,
-    ``_restore``, the inverse of ``_apply``.
+    ``_learn`` (from training rows, in passes; it sets ``names_out_``), ``_apply`` (frame to frame, row by row) and,
+    where one exists, ``_restore``, the inverse of ``_apply``. A table that is read in blocks comes out as one.
     """
 
+    in_passes: ClassVar[bool] = True  # whether it learns in passes, from tables that are never whole in memory
     _parameters: ClassVar[Mapping[str, parameters.Rule]] = {}
     _state: ClassVar[tuple[str, ...]] = ()
 
@@ -44,7 +46,7 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     # -- what a subclass writes ---------------------------------------------------------------------------
 
-    def _learn(self, frame: pl.DataFrame) -> None:
+    def _learn(self, rows: TrainingRows) -> None:
         """Learn from the columns of the training rows."""
         raise NotImplementedError
 
@@ -72,9 +74,9 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         """Return orthonormal rows that take the result back to what `origin` counts; None if it is that already."""
         return None
 
-    def _choose(self, frame: pl.DataFrame) -> list[str]:
+    def _choose(self, rows: TrainingRows) -> list[str]:
         """Return the columns to learn from."""
-        return list(frame.columns)
+        return rows.names
 
     def _frame(self, X: Any) -> tuple[pl.DataFrame, bool]:
         """Return the input as a frame, and whether its columns have names."""
@@ -83,6 +85,9 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     def _converted(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return columns in the types that the user declared, before their kinds are read."""
         return frame
+
+    def _look_at(self, frame: pl.DataFrame) -> None:
+        """Warn of new rows that look wrong."""
 
     # -- what it gets -------------------------------------------------------------------------------------
 
@@ -93,14 +98,25 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Learn from training rows and return them transformed."""
-        frame, named = self._fit(X)
-        return self._output(self._apply(frame), X, named)
+        rows = self._fit(X)
+        if isinstance(rows, FrameRows):
+            return self._output(self._apply(rows.frame), X, rows.named)
+        return self._applied(X, new=False)
 
     def transform(self, X: Any) -> Any:
         """Transform rows, new or old, one by one; nothing is learned from them."""
         check_is_fitted(self)
+        if in_blocks(X) is not None:
+            return self._applied(X, new=True)
         frame, named = self._rows(X)
+        self._look_at(frame)
         return self._output(self._apply(frame), X, named)
+
+    def _applied(self, X: Any, *, new: bool) -> Any:
+        """Return a table that is read in blocks with this step applied when it is read."""
+        rows = in_blocks(X)
+        assert rows is not None
+        return rows.changed(StepChange(self, rows.named, new)).table()
 
     def inverse_transform(self, X: Any) -> Any:
         """Return rows in the columns of the training rows: a polars frame, or an array where there were no names."""
@@ -116,34 +132,37 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         back = self._restore(frame.rename(dict(zip(frame.columns, self.names_out_, strict=True))))
         return back if hasattr(self, "feature_names_in_") else _as_array(back)
 
-    def _fit(self, X: Any) -> tuple[pl.DataFrame, bool]:
+    def _fit(self, X: Any) -> TrainingRows:
+        """Learn from a table; return its columns that were learned from."""
         parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
         self._forget()
-        frame, named = self._frame(X)
-        if frame.height == 0 or frame.width == 0:
-            what = "sample(s)" if frame.width else "feature(s)"
+        blocks = in_blocks(X)
+        rows = FrameRows(*self._frame(X)) if blocks is None else blocks.changed(frames.without_nan)
+        if rows.known_rows == 0 or not rows.names:
+            what = "sample(s)" if rows.names else "feature(s)"
             raise DataError(
-                f"Found array with 0 {what} (shape={frame.shape}) while a minimum of 1 is required by "
-                f"{type(self).__name__}."
+                f"Found array with 0 {what} (shape={(rows.n_rows, len(rows.names))}) while a minimum of 1 is required "
+                f"by {type(self).__name__}."
             )
         try:
-            self.names_in_ = self._choose(frame)
-            chosen = self._converted(frame.select(self.names_in_))
-            self.kinds_in_ = [frames.kind_of(column) for column in chosen.iter_columns()]
+            self.names_in_ = self._choose(rows)
+            chosen = rows.selected(self.names_in_).changed(self._converted)
+            self.kinds_in_ = chosen.kinds()
             if empty := self._of_kind(frames.EMPTY):
                 raise DataError(
                     f"{type(self).__name__}: column {empty[0]!r} has no values, so nothing can be learned from it; "
                     "leave it out",
-                    column=frame.columns.index(empty[0]),
+                    column=rows.names.index(empty[0]),
                 )
+            chosen = chosen.typed(self.kinds_in_)
             self._learn(chosen)
         except BaseException:
             self._forget()
             raise
-        self.n_features_in_ = frame.width
-        if named:
-            self.feature_names_in_ = np.array(frame.columns, dtype=object)
-        return chosen, named
+        self.n_features_in_ = len(rows.names)
+        if rows.named:
+            self.feature_names_in_ = np.array(rows.names, dtype=object)
+        return chosen
 
     def _forget(self) -> None:
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
@@ -151,8 +170,12 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     def _rows(self, X: Any) -> tuple[pl.DataFrame, bool]:
         """Return new rows as the columns that were learned from, checked."""
-        owner = type(self).__name__
         frame, named = self._frame(X)
+        return self._matched(frame, named), named
+
+    def _matched(self, frame: pl.DataFrame, named: bool) -> pl.DataFrame:
+        """Return the columns of a frame that were learned from, in their order, converted and checked."""
+        owner = type(self).__name__
         trained = getattr(self, "feature_names_in_", None)
         if named and trained is not None:
             frame = frames.matched(frame, self.names_in_, owner)
@@ -176,7 +199,7 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         for number, (column, kind) in enumerate(zip(frame.iter_columns(), self.kinds_in_, strict=True)):
             frames.require_kind(column, number, kind, owner)
             typed.append(frames.with_type(column, kind))
-        return pl.DataFrame(typed), named
+        return pl.DataFrame(typed)
 
     def _output(self, frame: pl.DataFrame, X: Any, named: bool) -> Any:
         """Return the result as `set_output` says: by default a polars frame for a table, an array for an array."""
@@ -209,6 +232,23 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class StepChange:
+    """A fitted step as a change of rows that are read in blocks."""
+
+    def __init__(self, step: Step, named: bool, new: bool) -> None:
+        self._step, self._named, self._new = step, named, new
+
+    def __call__(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return some rows with the step applied."""
+        frame = self._step._matched(frames.without_nan(frame), self._named)
+        if self._new:
+            self._step._look_at(frame)
+        made = self._step._apply(frame)
+        if self._named or not all(kind.is_numeric() for kind in made.dtypes):
+            return made
+        return made.rename({name: f"x{j}" for j, name in enumerate(made.columns)})
 
 
 def _as_array(frame: pl.DataFrame) -> Any:

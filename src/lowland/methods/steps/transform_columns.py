@@ -12,8 +12,10 @@ from ...contract.parameters import Rule
 from ...core.errors import CellError, DataError
 from ...core.message import Remedies
 from . import frames
+from .folds import Check, DistinctCounts
 from .rules import TransformTable
 from .step import Step
+from .training_rows import TrainingRows
 
 Array = Any
 
@@ -71,14 +73,19 @@ class TransformColumns(Step):
         """Return the functions with their columns."""
         return ", ".join(f"{name} of {' and '.join(columns)}" for name, columns in self.columns_.items())
 
-    def _learn(self, frame: pl.DataFrame) -> None:
+    def _learn(self, rows: TrainingRows) -> None:
         self.columns_ = self._resolved()
         self.names_out_ = list(self.names_in_)
         self.values_, self.ranks_ = {}, {}
-        for name in self.columns_.get("rank", []):
-            self.values_[name], self.ranks_[name] = _ranks(frames.numbers(frame, [name])[:, 0])
-        for kind, names in self.columns_.items():  # a value outside the domain is an error of the fit
-            self._map(kind, names, frame)
+        ranked = self.columns_.get("rank", [])
+        distinct = DistinctCounts(ranked)
+        rows.run(distinct, Check(self._require_domains))  # a value outside the domain is an error of the fit
+        for name in ranked:
+            self.values_[name], self.ranks_[name] = _ranks(*distinct.of(name))
+
+    def _require_domains(self, frame: pl.DataFrame) -> None:
+        for kind, names in self.columns_.items():
+            _require_domain(kind, frames.numbers(frame, names), names, frame.columns)
 
     def _resolved(self) -> dict[str, list[str]]:
         owner, numeric = type(self).__name__, self._of_kind(frames.NUMBER)
@@ -129,11 +136,9 @@ class TransformColumns(Step):
         return frame
 
 
-def _ranks(values: Array) -> tuple[Array, Array]:
+def _ranks(distinct: Array, counts: Array) -> tuple[Array, Array]:
     """Return distinct values, and the share of all values below each, half of the equal ones counted."""
-    seen = values[~np.isnan(values)]
-    distinct, counts = np.unique(seen, return_counts=True)
-    ranks = (np.cumsum(counts) - counts / 2) / len(seen)
+    ranks = (np.cumsum(counts) - counts / 2) / counts.sum()
     if len(distinct) > MAX_RANKED:
         kept = np.unique(np.linspace(0, len(distinct) - 1, MAX_RANKED).round().astype(np.intp))
         distinct, ranks = distinct[kept], ranks[kept]

@@ -1,0 +1,180 @@
+"""`ChangedScan`: a scanned table with row-wise changes, made when the rows are read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ...core import thread_pool
+from ...core.errors import CellError
+from .table_scan import Array, Span, TableScan, working
+
+Change = Callable[[pl.DataFrame], pl.DataFrame]
+
+
+class ChangedScan(TableScan):
+    """A scan whose frames are changed when they are read; each resulting row depends on one row.
+
+    Integers become floats, since a gap may make them so in other rows. Changes of a changed scan are added to its own,
+    so that rows are read and changed at once. ``named``: whether columns have names of their own; default: as before.
+    ``block``: a change whose rounding depends on the rows beside gets whole blocks of so many rows.
+    """
+
+    def __init__(self, scan: TableScan, change: Change, *, named: bool | None = None, block: int = 1) -> None:
+        before = scan.changes if isinstance(scan, ChangedScan) else ()
+        self.base: TableScan = scan.base if isinstance(scan, ChangedScan) else scan
+        self.changes: Sequence[Change] = (*before, change)
+        self.source, self.n_rows = self.base.source, self.base.n_rows
+        self._named = scan.has_names if named is None else named
+        self.block: int = math.lcm(block, scan.block if isinstance(scan, ChangedScan) else 1)
+        self._stamp_often = False  # the base looks at its source
+        self._spans: dict[int, list[Span]] = scan._spans if isinstance(scan, ChangedScan) else {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "types": self.types, "_spans": {}}
+
+    @cached_property
+    def types(self) -> dict[str, pl.DataType]:
+        """The types of the columns as the changes leave them."""
+        return dict(self._applied(pl.DataFrame(schema=self.base.schema)).schema)
+
+    @property
+    def schema(self) -> dict[str, pl.DataType]:
+        """The names and types of the columns of frames."""
+        return {name: pl.Float64() if kind.is_integer() else kind for name, kind in self.types.items()}
+
+    @property
+    def has_names(self) -> bool:  # type: ignore[override]
+        """Whether columns have names of their own: those of an array have none while all are numbers."""
+        return self._named or not all(kind.is_numeric() for kind in self.types.values())
+
+    @cached_property
+    def _numeric(self) -> list[str]:
+        return [name for name, kind in self.schema.items() if kind.is_numeric() or kind == pl.Boolean]
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of the columns of arrays: those of numbers."""
+        return self._numeric if self.has_names else None
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of arrays."""
+        return len(self._numeric)
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the arrays."""
+        schema = self.schema
+        return working([np.dtype(np.float32 if schema[n] == pl.Float32 else np.float64) for n in self._numeric])
+
+    def _applied(self, frame: pl.DataFrame) -> pl.DataFrame:
+        for change in self.changes:
+            frame = change(frame)
+        return frame
+
+    def _changed_frame(self, frame: pl.DataFrame) -> pl.DataFrame:
+        frame = self._applied(frame)
+        whole = {name: pl.Float64 for name, kind in frame.schema.items() if kind.is_integer()}
+        return frame.cast(whole) if whole else frame  # type: ignore[arg-type]
+
+    def _changed_array(self, frame: pl.DataFrame) -> Array:
+        kind = pl.Float32 if self.dtype == np.float32 else pl.Float64
+        chosen = self._changed_frame(frame).select(pl.col(self._numeric).cast(kind))
+        return np.ascontiguousarray(chosen.to_numpy(order="c"))
+
+    def _mapped(self, work: Callable[[pl.DataFrame], Any], start: int, rows: int) -> Iterator[Any]:
+        """Yield what work makes of each frame, on the thread pool; errors about a cell name its row and place."""
+
+        before = start % self.block
+
+        def numbered() -> Iterator[tuple[int, pl.DataFrame]]:
+            first = start - before
+            pieces = self.base.frames(first, rows=rows)
+            for frame in pieces if self.block == 1 else in_blocks(pieces, self.block):
+                yield first, frame
+                first += frame.height
+
+        def step(item: tuple[int, pl.DataFrame]) -> Any:
+            try:
+                return _placed(work, *item)
+            except CellError as error:
+                raise error.changed(where=self.base.place(error.row or 0)) from error.__cause__
+
+        found = thread_pool.run(step, numbered())
+        return found if before == 0 else _without_first(found, before)
+
+    def _frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
+        return self._mapped(self._changed_frame, start, rows)
+
+    def _arrays(self, start: int, rows: int) -> Iterator[Array]:
+        return self._mapped(self._changed_array, start, rows)
+
+    def count(self) -> int:
+        """Return the number of rows."""
+        self.n_rows = self.base.count()
+        return self.n_rows
+
+    def spans(self, rows: int) -> list[Span]:
+        """Return the spans of the table as it is stored."""
+        if rows not in self._spans:
+            self._spans[rows] = self.base.spans(rows)
+        return self._spans[rows]
+
+    def _span_arrays(self, span: Span) -> Iterator[Array]:
+        yield _placed(self._changed_array, span.start, self.base.span_frame(span))
+
+    def _span_frames(self, span: Span) -> Iterator[pl.DataFrame]:
+        yield _placed(self._changed_frame, span.start, self.base.span_frame(span))
+
+    def missing_file(self) -> str | None:
+        """Return the path of a file that does not exist here, if any."""
+        return self.base.missing_file()
+
+    def require_unchanged(self) -> None:
+        """Raise if the source is not as it was when it was opened."""
+        self.base.require_unchanged()
+
+    def _identity(self) -> dict[str, Any]:
+        return {**self.base._identity(), "changes": [repr(change) for change in self.changes]}
+
+    def _where(self, row: int) -> str:
+        return self.base._where(row)
+
+
+def in_blocks(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
+    """Yield frames of whole multiples of ``size`` rows; the last may be shorter.
+
+    >>> [frame.height for frame in in_blocks(iter([pl.DataFrame({"a": range(n)}) for n in (5, 4, 1)]), 4)]
+    [4, 4, 2]
+    """
+    held: list[pl.DataFrame] = []
+    for frame in frames:
+        held.append(frame)
+        height = sum(part.height for part in held)
+        if height >= size:
+            whole = pl.concat(held)
+            yield whole[: height // size * size]
+            held = [whole[height // size * size :]] if height % size else []
+    if held:
+        yield pl.concat(held)
+
+
+def _without_first(pieces: Iterator[Any], count: int) -> Iterator[Any]:
+    for piece in pieces:
+        if count < piece.shape[0]:
+            yield piece[count:]
+        count = max(0, count - piece.shape[0])
+
+
+def _placed(work: Callable[[pl.DataFrame], Any], start: int, frame: pl.DataFrame) -> Any:
+    """Apply work to rows from ``start`` on; an error about a cell names its row in the table."""
+    try:
+        return work(frame)
+    except CellError as error:
+        raise error.changed(row=(error.row or 0) + start) from error.__cause__
