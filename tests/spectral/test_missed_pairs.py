@@ -124,6 +124,7 @@ PLANTED = [(name, bulk) for name in SOLVERS for bulk in BULKS if bulk != "negati
 
 
 # Cases that were wrong once, or stopped LAPACK: they are in every run.
+HARD_LOOSE = (778, 788)
 HARD = {("singular", "decay"): 171, ("smallest", "few"): 124, ("largest", "flat"): 176, ("gram", "few"): 97}
 
 
@@ -165,7 +166,8 @@ def test_planted_triplets_at_loose_tolerances(tol, step):
     wrong, stopped, count = [], [], 0
     bulks = [bulk for bulk in BULKS if bulk != "negative"]
     product = list(itertools.product(MULTIPLICITIES, WIDTHS, PLACES, bulks))
-    for number in range(0, len(product), 2 * step):
+    stride = 1 if step == 1 else 2 * step
+    for number in sorted({*range(0, len(product), stride), *HARD_LOOSE}):
         multiplicity, width, place, bulk = case = product[number]
         n, k = 900 + 15 * (number % 7), wanted(place, multiplicity)
         values = np.abs(spectrum(n, multiplicity, width, bulk, np.random.default_rng(number)))
@@ -175,7 +177,7 @@ def test_planted_triplets_at_loose_tolerances(tol, step):
             stopped.append(case)
         elif found.residual > tol or np.abs(found.values - np.sort(values)[::-1][:k]).max() > tol:
             wrong.append((*case, found.residual, float(np.abs(found.values - np.sort(values)[::-1][:k]).max())))
-    assert count >= len(product) // (2 * step)
+    assert count >= len(product) // stride
     assert wrong == []
     assert stopped == []
 

@@ -162,6 +162,8 @@ def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: st
             most = (size.basis - k) // max(size.block, space.width)
             needed = min(run if broke else -(-run // 2), most)
             deep = depth >= needed and (depth >= most or _next_is_clear(space, found, sure, tol))
+            if deep and depth < most and tol >= _LOOSE and not _rest_is_clear(space, found, sure, tol):
+                deep = False
             if since >= 0 and deep:
                 if _none_missed(space, found, sure, tol, before):
                     return found, depth
@@ -185,6 +187,16 @@ def _next_is_clear(space: Space, found: RitzPairs, sure: int, tol: float) -> boo
     """
     gap = float(found.values[sure - 1] - found.values[sure])
     return bool(found.residuals[sure] <= max(_LATE_JOIN_RESIDUAL * space.norm, tol * space.norm, gap))
+
+
+def _rest_is_clear(space: Space, found: RitzPairs, sure: int, tol: float) -> bool:
+    """Return whether what the random directions have added cannot rise above the wanted pairs.
+
+    Its best pair must be nearly exact, or smaller in spite of its error. At a loose tolerance a run has few blocks, in
+    which two random directions resolve little, and copies of smaller values may stand before them among all pairs.
+    """
+    value, residual = space.added()
+    return residual <= max(tol * space.norm, float(found.values[sure - 1]) - value)
 
 
 def _none_missed(space: Space, found: RitzPairs, sure: int, tol: float, locked: Array | None) -> bool:

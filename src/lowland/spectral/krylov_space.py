@@ -25,7 +25,6 @@ _SPREAD = 1e-2  # share of the longest direction of a block: a shorter one has l
 _SHORT_ONE_SIDED = 1e-3  # as `_SHORT`, for blocks that are orthogonalised only against the one before them
 _SHORT_LOOSE = 1e-5  # as `_SHORT`, for blocks that are made orthonormal in one round
 _ROOT_EPS = float(np.sqrt(np.finfo(float).eps))  # share of the norm below which squares cannot resolve a singular value
-_VANISHED = 1e-8  # share of the norm below which a direction is mostly rounding
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,9 @@ class RitzPairs:
 
 
 class Space:
-    """Base of both spaces: counts, the next block, and random directions."""
+    """Base of the spaces: counts, the next block, and random directions."""
+
+    _vanished = 1e-8  # share of the norm below which a direction is mostly rounding
 
     def __init__(self, A: Operator, block: int, limit: int, rng: np.random.Generator) -> None:
         self.A, self.limit, self.rng = A, limit, rng
@@ -50,6 +51,8 @@ class Space:
         self._before: Array | None = None  # basis coordinates → coordinates in the space without random directions
         self._going_on: bool | None = None  # whether a block of that space was not multiplied yet; None after a restart
         self._joined = 0  # blocks before random directions joined
+        self._going = block  # columns of the next block that continue the iteration
+        self._locked = 0  # pairs that are exact, the first ones of the basis
         self.next = self._random(block)
 
     @property
@@ -87,11 +90,16 @@ class Space:
 
         If columns of the next block had vanished, it contains random directions already.
         """
-        self._before, self._going_on = np.eye(self.m + (0 if self.replaced else self.width)), not self.replaced
+        self._going = 0 if self.replaced else self._continuing()
+        self._before, self._going_on = np.eye(self.m + self._going), self._going > 0
         self._joined = self.blocks
         if not self.replaced:
             xp = arrays.namespace(self.next)
             self.next = xp.concat([self.next, self._random(columns, self.next)], axis=1)
+
+    def _continuing(self) -> int:
+        """Return how many columns of the next block continue the iteration: the first ones; others are rounding."""
+        return self.width
 
     def without_random(self) -> tuple[Array | None, Array]:
         """Return the values, best first, without the random directions, and a map to that space.
@@ -107,8 +115,30 @@ class Space:
         Z = np.eye(self.m, len(self._before))
         if self._going_on:
             # As many columns as the iteration would have added; with more, rounding would add other directions.
-            Z = _powers(self._square, Z, self.block, Z.shape[1] + self.block * (self.blocks - self._joined - 1))
+            most = Z.shape[1] + self._going * (self.blocks - self._joined - 1)
+            Z = _powers(self._square, Z, self._going, most, self._vanished)
         return self._values(Z), Z.T
+
+    def added(self) -> tuple[float, float]:
+        """Return the best value among what random directions have added, and its residual; (0, 0) if that is nothing.
+
+        It is a singular value, or the square root of an eigenvalue.
+        """
+        known = np.eye(self._locked) if self._before is None else self.without_random()[1]
+        own = np.pad(known, ((0, 0), (0, self.m - known.shape[1])))
+        Q = dense.svd(own.T)[0] if len(own) else own.T
+        rest = dense.eigh(np.eye(self.m) - Q @ Q.T)[1][:, Q.shape[1] :]  # what is orthogonal to the known space
+        if not rest.shape[1]:
+            return 0.0, 0.0
+        theta, Y = dense.eigh(rest.T @ self._square(rest))
+        x = rest @ Y[:, -1]
+        sigma = float(np.sqrt(max(theta[-1], 0.0)))
+        miss = np.hypot(np.linalg.norm(self._square(x) - theta[-1] * x), np.linalg.norm(self._beyond(x)))
+        return sigma, float(miss / max(sigma, _ROOT_EPS * self.norm, np.finfo(float).tiny))
+
+    def _beyond(self, x: Array) -> Array:
+        """Return the part of AᵀA times a combination of the basis that is outside of its span."""
+        raise NotImplementedError
 
     def restart(self, found: RitzPairs, keep: int) -> None:
         """Shrink the basis to its best pairs and continue with the next block (Wu & Simon 2000)."""
@@ -124,7 +154,7 @@ class Space:
         """
         near = self.vectors(found.coordinates[:, exact : exact + beside])
         self._shrink(found, exact)
-        self._before = None
+        self._before, self._locked = None, exact
         self.next = self._random(columns, near)
         if beside:
             self.next = arrays.namespace(near).concat([near, self.next], axis=1)
@@ -223,6 +253,9 @@ class GolubKahanSpace(Space):
         B = self.projected[: self.m, : self.m]
         return B.T @ (B @ V)
 
+    def _beyond(self, x: Array) -> Array:
+        return self._R @ (self.projected[: self.m, : self.m] @ x)[self.m - self._R.shape[1] :]
+
     def _values(self, Z: Array) -> Array:
         return dense.svd(self.projected[: self.m, : self.m] @ Z)[1]
 
@@ -238,6 +271,8 @@ class GramSpace(Space):
     It spans the same right vectors as `GolubKahanSpace`, and stores and orthogonalises no left ones. Squares are
     accurate to √eps·‖A‖, and blocks are made orthonormal in one round. Values and residuals are those of triplets.
     """
+
+    _vanished = _SHORT_LOOSE  # what enters through shorter directions changes no value by a loose tolerance
 
     def grow(self) -> None:
         """Multiply the next block by A and the result by Aᵀ, and make it orthogonal to the basis."""
@@ -256,6 +291,10 @@ class GramSpace(Space):
         self.next, R, self.replaced = _next_block(W, self.norm**2, self.rng, A, V, short=_SHORT_LOOSE, rounds=1)
         self._R = arrays.to_numpy(R)
 
+    def _continuing(self) -> int:
+        """Return the columns that are not short: the others are as good as random, since no value depends on them."""
+        return int((np.linalg.norm(self._R, axis=1) > _SHORT_LOOSE * self.norm**2).sum())
+
     def ritz(self) -> RitzPairs:
         """Return √ of the eigenvalues of T, and ‖Aᵀ u − σ v‖ = ‖AᵀA v − σ² v‖/σ of each, with u = A v/σ."""
         theta, Y = dense.eigh(self.projected[: self.m, : self.m])
@@ -266,6 +305,9 @@ class GramSpace(Space):
 
     def _square(self, V: Array) -> Array:
         return self.projected[: self.m, : self.m] @ V
+
+    def _beyond(self, x: Array) -> Array:
+        return self._R @ x[self.m - self._R.shape[1] :]
 
     def _values(self, Z: Array) -> Array:
         return np.sqrt(dense.eigh(Z.T @ self._square(Z))[0][::-1].clip(0))
@@ -344,7 +386,7 @@ def _next_block(
     return Q, R, len(lost) > 0
 
 
-def _powers(square: Callable[[Array], Array], Z: Array, block: int, most: int) -> Array:
+def _powers(square: Callable[[Array], Array], Z: Array, block: int, most: int, vanished: float) -> Array:
     """Return an orthonormal basis of Z and the Krylov space of its last ``block`` columns.
 
     It has at most ``most`` columns. Vanishing columns are left out, because they are mostly rounding.
@@ -356,6 +398,6 @@ def _powers(square: Callable[[Array], Array], Z: Array, block: int, most: int) -
         for _ in range(2):
             W = W - Z @ (Z.T @ W)
         left, lengths, _ = dense.svd(W)
-        new = left[:, lengths > _VANISHED * norm]
+        new = left[:, lengths > vanished * norm]
         Z = np.hstack([Z, new])
     return Z[:, : min(most, len(Z))]
