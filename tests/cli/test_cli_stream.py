@@ -211,3 +211,38 @@ def test_measures_of_blocks_refuse_what_needs_the_table(run, big, command, words
     got = run(command, "big.parquet", "--stream", *words)
     assert got.code == 2
     assert text in got.err
+
+
+def test_steps_learn_from_all_rows_and_text_is_parsed_once(run, big, tmp_path):
+    big.with_columns(pl.when(pl.int_range(6000) % 11 == 0).then(None).otherwise(pl.col("a")).alias("a")).write_csv(
+        "big.csv"
+    )
+    steps = ("--id", "id", "--missing", "median", "--categories", "one-hot", "--scaler", "robust")
+    assert run("reduce", "big.csv", *steps, "-o", "a.parquet", "--model", "a.lowland").code == 0
+    got = run("reduce", "big.csv", *steps, "-o", "b.parquet", "--model", "b.lowland", "--stream", "--json")
+    assert got.code == 0, got.err
+    assert "PCA fitted to all of them; " in got.err
+    assert "passes over the table, its text parsed once" in got.err
+    assert got.json["stream"]["exact"]
+    assert got.json["stream"]["passes"] > 4
+    assert pl.read_parquet("b.parquet").equals(pl.read_parquet("a.parquet"))
+    one, other = lowland.load("a.lowland"), lowland.load("b.lowland")
+    np.testing.assert_array_equal(one.named_steps["scale"].scale_, other.named_steps["scale"].scale_)
+    got = run("reduce", "big.csv", *steps, "-o", "c.parquet", "--stream", "--scratch", "none")
+    assert got.code == 0, got.err
+    assert "parsed once" not in got.err
+    assert pl.read_parquet("c.parquet").equals(pl.read_parquet("a.parquet"))
+    got = run("reduce", "big.csv", *steps, "-o", "d.parquet", "--stream", "--scratch", "nowhere")
+    assert got.code == 1
+    assert "the folder for temporary copies does not exist" in got.err
+    assert not os.path.exists("d.parquet")
+
+
+def test_a_checkpoint_keeps_the_passes_of_steps(run, big):
+    steps = ("--id", "id", "--categories", "one-hot", "--scaler", "robust", "-o", "a.parquet")
+    got = run("reduce", "big.parquet", *steps, "--checkpoint", "state")
+    assert got.code == 0, got.err
+    assert not os.path.exists("state")
+    got = run("reduce", "big.parquet", "-m", "isomap", *steps, "--checkpoint", "state")
+    assert got.code == 2
+    assert "Isomap is fitted to a sample: remove it" in got.err

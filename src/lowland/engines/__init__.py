@@ -24,10 +24,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..data.scans.table_scan import TableScan
-from .engine import Engine, Piece, ScanTable, Table
+from .engine import Engine, FrameTable, Piece, ScanTable, Table
 
 # Packages whose tables have an engine, and the module of it; its function `open_table` returns a `Table`.
 ENGINES = {"dask": "lowland.engines.dask_table"}
+# Packages whose tables may have columns of any type; the function `open_frames` returns a `FrameTable`.
+FRAMES = {"dask": "lowland.engines.dask_frames"}
 # Engines whose workers can read files; the function `open_scan` returns a `ScanTable`.
 SCANS = {"dask": "lowland.engines.dask_scan"}
 
@@ -49,6 +51,13 @@ def open_table(X: Any, numbers: Any) -> Table:
     return table
 
 
+def open_frames(X: Any) -> FrameTable:
+    """Return the rows of X as a `FrameTable`, with columns of any type."""
+    module = importlib.import_module(FRAMES[type(X).__module__.partition(".")[0]])
+    table: FrameTable = module.open_frames(X)
+    return table
+
+
 def open_scan(scan: TableScan, engine: str = "dask", rows: int | None = None) -> ScanTable:
     """Return the rows of a scanned file as a table whose parts of about ``rows`` rows are read by the workers."""
     if engine not in SCANS:
@@ -66,4 +75,16 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> Itera
         yield client
 
 
-__all__ = ["ENGINES", "Engine", "Piece", "ScanTable", "Table", "connected", "holds", "open_scan", "open_table"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "FrameTable",
+    "Piece",
+    "ScanTable",
+    "Table",
+    "connected",
+    "holds",
+    "open_frames",
+    "open_scan",
+    "open_table",
+]

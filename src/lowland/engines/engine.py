@@ -100,6 +100,34 @@ class Table(ABC):
         """Apply row-wise work and return the results as one table of ``width`` columns, where the rows are."""
 
 
+class FrameTable(ABC):
+    """A table of columns of any type whose rows are held, or will be computed, by an engine."""
+
+    engine: Engine
+    empty: Any  # a data frame or array with the columns, without rows
+
+    @property
+    @abstractmethod
+    def known_rows(self) -> int | None:
+        """The number of rows, if it is known."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """Return the number of rows; if it is unknown, the engine counts them."""
+
+    @abstractmethod
+    def frame_pieces(self, size: int) -> Iterator[Piece]:
+        """Yield pieces of whole blocks of ``size`` rows, as data frames or arrays; the last may be shorter."""
+
+    @abstractmethod
+    def changed(self, work: Callable[[Any], Array], width: int, dtype: Any, names: Sequence[str] | None) -> Table:
+        """Return the table of the arrays that row-wise work makes of the rows, where they are."""
+
+    @abstractmethod
+    def lazily(self, work: Callable[[Any], Any], like: Any) -> Any:
+        """Return a collection of what row-wise work makes of the rows; ``like`` is its result for no rows."""
+
+
 class ScanTable(Table):
     """The rows of a scanned file, whose parts of about ``part_rows`` rows are read where the work is done."""
 

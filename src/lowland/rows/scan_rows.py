@@ -43,8 +43,7 @@ class ScanRows(RowSource):
 
     def first_block(self) -> Array:
         """Return the first rows of the table."""
-        pieces = self.scan.arrays(rows=block_rows(self.n_features))
-        return next(pieces)
+        return self.scan.first_array(block_rows(self.n_features))
 
     def blocks_from(self, start: int, size: int) -> Iterator[Block]:
         """Yield the blocks of ``size`` rows from row ``start`` on, which is a multiple of ``size``."""

@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from ..contract.reducer import Reducer
+from ..methods.steps.opening_rows import in_blocks
 from ..methods.steps.step import Step
-from ..methods.steps.training_rows import in_blocks
 from ..rows.block import block_rows
 from .coordinates import block_map
 

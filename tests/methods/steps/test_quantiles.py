@@ -71,7 +71,7 @@ def test_a_table_in_one_block_needs_few_passes():
     sums, drawn = ColumnSums(["a"]), SampledNumbers(["a"], 1000, 200)
     rows.run(sums, drawn)
     assert quantiles(rows, sums, drawn.rows, (0.5,)).tolist() == [[99.5]]
-    assert Counted.passes == 2
+    assert Counted.passes == 1  # the drawn rows are all rows
 
 
 @pytest.mark.parametrize(("offset", "size"), [(0, 1), (1e8, 1), (-1e15, 1), (0, 1e-300), (0, 1e307), (3e7, 1e-300)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -36,17 +36,17 @@ class ChangedScan(TableScan):
         self._spans: dict[int, list[Span]] = scan._spans if isinstance(scan, ChangedScan) else {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "types": self.types, "_spans": {}}
+        return {**vars(self), "types": self.types, "_spans": {}}  # workers need not find the types
 
     @cached_property
     def types(self) -> dict[str, pl.DataType]:
         """The types of the columns as the changes leave them."""
         return dict(self._applied(pl.DataFrame(schema=self.base.schema)).schema)
 
-    @property
+    @cached_property
     def schema(self) -> dict[str, pl.DataType]:
         """The names and types of the columns of frames."""
-        return {name: pl.Float64() if kind.is_integer() else kind for name, kind in self.types.items()}
+        return dict(as_floats(pl.DataFrame(schema=self.types)).schema)
 
     @property
     def has_names(self) -> bool:  # type: ignore[override]
@@ -55,7 +55,7 @@ class ChangedScan(TableScan):
 
     @cached_property
     def _numeric(self) -> list[str]:
-        return [name for name, kind in self.schema.items() if kind.is_numeric() or kind == pl.Boolean]
+        return numeric_columns(self.types)
 
     @property
     def names(self) -> list[str] | None:
@@ -70,8 +70,7 @@ class ChangedScan(TableScan):
     @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The type of the arrays."""
-        schema = self.schema
-        return working([np.dtype(np.float32 if schema[n] == pl.Float32 else np.float64) for n in self._numeric])
+        return working_type(self.types)
 
     def _applied(self, frame: pl.DataFrame) -> pl.DataFrame:
         for change in self.changes:
@@ -79,14 +78,10 @@ class ChangedScan(TableScan):
         return frame
 
     def _changed_frame(self, frame: pl.DataFrame) -> pl.DataFrame:
-        frame = self._applied(frame)
-        whole = {name: pl.Float64 for name, kind in frame.schema.items() if kind.is_integer()}
-        return frame.cast(whole) if whole else frame  # type: ignore[arg-type]
+        return as_floats(self._applied(frame))
 
     def _changed_array(self, frame: pl.DataFrame) -> Array:
-        kind = pl.Float32 if self.dtype == np.float32 else pl.Float64
-        chosen = self._changed_frame(frame).select(pl.col(self._numeric).cast(kind))
-        return np.ascontiguousarray(chosen.to_numpy(order="c"))
+        return as_array(self._applied(frame), self._numeric)
 
     def _mapped(self, work: Callable[[pl.DataFrame], Any], start: int, rows: int) -> Iterator[Any]:
         """Yield what work makes of each frame, on the thread pool; errors about a cell name its row and place."""
@@ -101,13 +96,27 @@ class ChangedScan(TableScan):
                 first += frame.height
 
         def step(item: tuple[int, pl.DataFrame]) -> Any:
-            try:
-                return _placed(work, *item)
-            except CellError as error:
-                raise error.changed(where=self.base.place(error.row or 0)) from error.__cause__
+            return self._located(_placed, work, *item)
 
         found = thread_pool.run(step, numbered())
         return found if before == 0 else _without_first(found, before)
+
+    def _located(self, work: Callable[..., Any], *words: Any) -> Any:
+        try:
+            return work(*words)
+        except CellError as error:
+            raise error.changed(where=self.base.place(error.row or 0)) from error.__cause__
+
+    def first_frames(self) -> Iterator[pl.DataFrame]:
+        """Yield the first rows, changed one piece after the other, so that no more are read than are asked for."""
+        start = 0
+        for frame in self.base.first_frames():
+            yield self._located(_placed, self._changed_frame, start, frame)
+            start += frame.height
+
+    def first_array(self, rows: int) -> Array:
+        """Return the numbers of the first rows."""
+        return as_array(next(self.first_frames())[:rows], self._numeric)
 
     def _frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
         return self._mapped(self._changed_frame, start, rows)
@@ -145,6 +154,29 @@ class ChangedScan(TableScan):
 
     def _where(self, row: int) -> str:
         return self.base._where(row)
+
+
+def as_floats(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame with its integers as floats."""
+    whole = {name: pl.Float64 for name, kind in frame.schema.items() if kind.is_integer()}
+    return frame.cast(whole) if whole else frame  # type: ignore[arg-type]
+
+
+def numeric_columns(types: Mapping[str, pl.DataType]) -> list[str]:
+    """Return the columns of numbers and of true and false."""
+    return [name for name, kind in types.items() if kind.is_numeric() or kind == pl.Boolean]
+
+
+def working_type(types: Mapping[str, pl.DataType]) -> np.dtype[Any]:
+    """Return the type of arrays of the numeric columns: float32 if all are, else float64."""
+    return working([np.dtype(np.float32 if types[n] == pl.Float32 else np.float64) for n in numeric_columns(types)])
+
+
+def as_array(frame: pl.DataFrame, columns: Sequence[str]) -> Array:
+    """Return numeric columns as a C-ordered array."""
+    schema = frame.schema
+    kind = pl.Float32 if all(schema[name] == pl.Float32 for name in columns) else pl.Float64
+    return np.ascontiguousarray(frame.select(pl.col(list(columns)).cast(kind)).to_numpy(order="c"))
 
 
 def in_blocks(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:

@@ -61,6 +61,10 @@ class Scratch:
         else:
             yield from self._copied(rows)
 
+    def copied_frames(self) -> Iterator[pl.DataFrame] | None:
+        """Return the rows of the copy, or None if there is none yet."""
+        return None if self._copy is None else self._copy.frames(0)
+
     def _copied(self, rows: int) -> Iterator[pl.DataFrame]:
         """Yield all rows and write them to a new copy, on a thread of its own."""
         writing, waiting = ThreadPoolExecutor(1, thread_name_prefix="lowland-copy"), deque[Future[None]]()
@@ -168,6 +172,16 @@ class ScratchScan(TableScan):
         columns = list(self.schema)
         for frame in self.scratch.frames(start, rows):
             yield frame.select(columns)
+
+    def first_frames(self) -> Iterator[pl.DataFrame]:
+        """Yield the first rows; a copy is not begun for them."""
+        columns, copied = list(self.schema), self.scratch.copied_frames()
+        for frame in self.scratch.scan.first_frames() if copied is None else copied:
+            yield frame.select(columns)
+
+    def first_array(self, rows: int) -> Array:
+        """Return the numbers of the first rows."""
+        return self.scan.first_array(rows)
 
     def _arrays(self, start: int, rows: int) -> Iterator[Array]:
         kind = pl.Float32 if self.dtype == np.float32 else pl.Float64

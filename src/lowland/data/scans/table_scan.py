@@ -123,8 +123,19 @@ class TableScan(ABC):
 
     def frames(self, start: int = 0, *, rows: int | None = None) -> Iterator[pl.DataFrame]:
         """Yield the same rows as polars data frames with all columns and their types."""
-        size = rows or max(1, PIECE_BYTES // (8 * max(1, len(self.schema))))
-        return self._watched(self._frames(start, size), start)
+        return self._watched(self._frames(start, rows or self._frame_rows), start)
+
+    def first_frames(self) -> Iterator[pl.DataFrame]:
+        """Yield the first rows, and those after them as long as they are asked for: a look, which is no pass."""
+        return self._frames(0, self._frame_rows)
+
+    def first_array(self, rows: int) -> Array:
+        """Return the numbers of the first rows; ``rows`` is a wish. It is no pass."""
+        return next(self._arrays(0, rows))
+
+    @property
+    def _frame_rows(self) -> int:
+        return max(1, PIECE_BYTES // (8 * max(1, len(self.schema))))
 
     def span_array(self, span: Span) -> Array:
         """Return the numbers of the rows of a span."""

@@ -133,6 +133,30 @@ class ColumnSums(Fold):
         return np.sqrt(self._squares / np.maximum(self.count, 1)) * self._unit
 
 
+class ValueCounts(Fold):
+    """How many cells of columns of any type are not missing.
+
+    >>> values = ValueCounts(["a"])
+    >>> values.add(values.part(0, pl.DataFrame({"a": ["x", None]})))
+    >>> values.counts.tolist()
+    [1]
+    """
+
+    _sums = ("counts",)
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = list(names)
+        self.counts: Array = np.zeros(len(names), dtype=np.int64)
+
+    def part(self, start: int, frame: pl.DataFrame) -> Array:
+        """Return the counts of a block."""
+        return np.array([frame.height - frame[name].null_count() for name in self._names], dtype=np.int64)
+
+    def add(self, part: Array) -> None:
+        """Add the counts of the next block."""
+        self.counts = self.counts + part
+
+
 class LevelCounts(Fold):
     """How often each text occurs in columns of categories; missing cells are not counted.
 

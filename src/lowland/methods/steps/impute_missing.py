@@ -125,15 +125,14 @@ class ImputeMissing(Step):
         sums, levels = ColumnSums(names), LevelCounts(categories)
         counts = {"median": sample_rows(len(names)), "ppca": _rows_of(MAX_FITTED_CELLS, len(names))}
         sample = SampledNumbers(names, counts.get(self.method, 1), rows.known_rows, _key_seed(self.random_state))
-        rows.run(sums, levels, sample)
+        complete = [Check(self._filled_categories)] if categories and self.categories == "error" else []
+        rows.run(sums, levels, sample, *complete)
         self.fill_ = sums.mean
         if self.method == "median":
             self.fill_ = quantiles(rows, sums, sample.rows, (0.5,))[0]
         if self.method == "ppca":
             self._learn_gaussian(rows, sums, sample)
         self.levels_ = {name: self._level(counts) for name, counts in levels.counts.items()}
-        if categories and self.categories == "error":
-            rows.run(Check(self._filled_categories))
 
     def _level(self, counts: dict[str, int]) -> str:
         """Return what stands for missing cells of a category: its most frequent level, or a new one."""

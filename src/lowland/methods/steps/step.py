@@ -16,7 +16,8 @@ from ...contract import parameters
 from ...contract.fit_info import level_of_the_caller
 from ...core.errors import DataError
 from . import frames
-from .training_rows import FrameRows, TrainingRows, in_blocks
+from .opening_rows import in_blocks
+from .training_rows import FrameRows, TrainingRows
 
 Array = Any
 OUTPUTS = ("default", "pandas", "polars")
@@ -116,7 +117,8 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         """Return a table that is read in blocks with this step applied when it is read."""
         rows = in_blocks(X)
         assert rows is not None
-        return rows.changed(StepChange(self, rows.named, new)).table()
+        made = rows.changed(StepChange(self, rows.named, new))
+        return made.lazily() if new else made.table()
 
     def inverse_transform(self, X: Any) -> Any:
         """Return rows in the columns of the training rows: a polars frame, or an array where there were no names."""

@@ -83,6 +83,10 @@ class TrainingRows(ABC):
     def table(self) -> Any:
         """Return the rows as a method or another step takes them."""
 
+    def lazily(self) -> Any:
+        """Return the rows as a table of their own kind."""
+        return self.table()
+
     def selected(self, names: Sequence[str]) -> TrainingRows:
         """Return the rows with these columns."""
         return self.changed(Selection(names))
@@ -138,7 +142,7 @@ class FrameRows(TrainingRows):
         work = PartsOfBlock(folds)
         starts = range(0, self.n_rows, size)
         for parts in thread_pool.run(lambda start: work((start, self.frame[start : start + size])), starts):
-            _add(folds, parts)
+            add_parts(folds, parts)
 
     def table(self) -> pl.DataFrame:
         """Return the frame."""
@@ -168,13 +172,19 @@ class ScannedRows(TrainingRows):
 
     def first(self) -> pl.DataFrame:
         """Return the first block."""
-        return next(cut(self.scan.frames(), learning_rows(len(self.names))))  # type: ignore[no-any-return]
+        size, held = learning_rows(len(self.names)), list[pl.DataFrame]()
+        wanted = size if self.known_rows is None else min(size, self.known_rows)
+        for frame in self.scan.first_frames():
+            held.append(frame)
+            if sum(part.height for part in held) >= wanted:
+                break
+        return pl.concat(held)[:size]
 
     def kinds(self) -> list[str]:
         """Return what each column holds, from as many rows as it takes until every column has shown a value."""
         schema = self.scan.schema
         unseen = set(schema)
-        for frame in self.scan.frames():
+        for frame in self.scan.first_frames():
             unseen -= {name for name in unseen if frame[name].null_count() < frame.height}
             if not unseen:
                 break
@@ -201,7 +211,7 @@ class ScannedRows(TrainingRows):
             return _numbered(cut(self.scan.frames(first), size), first)
 
         for parts in thread_pool.run(PartsOfBlock(folds, self.scan), ahead(blocks), stage="learn", total=total):
-            _add(folds, parts)
+            add_parts(folds, parts)
             rows += size
             if self._journal is not None and rows < self.n_rows and self._journal.due():
                 self._journal.keep(Progress(rows, _state(folds)))
@@ -267,7 +277,7 @@ class SharedRows(TrainingRows):
         work = _PartsOfPiece(folds, size).over
         for blocks in self._shared.map_frames(work, size, large=False, stage="learn"):
             for parts in blocks:
-                _add(folds, parts)
+                add_parts(folds, parts)
 
     def table(self) -> SharedScan:
         """Return the rows as a method takes them."""
@@ -332,19 +342,11 @@ def _numbered(blocks: Iterator[pl.DataFrame], start: int) -> Iterator[tuple[int,
         start += block.height
 
 
-def _add(folds: Sequence[Fold], parts: Sequence[Any]) -> None:
+def add_parts(folds: Sequence[Fold], parts: Sequence[Any]) -> None:
+    """Add the parts of a block to the folds that made them."""
     for fold, part in zip(folds, parts, strict=True):
         fold.add(part)
 
 
 def _state(folds: Sequence[Fold]) -> dict[str, Any]:
     return {str(number): fold.state() for number, fold in enumerate(folds)}
-
-
-def in_blocks(X: Any) -> TrainingRows | None:
-    """Return a table that is read in blocks as training rows; None for other tables."""
-    if isinstance(X, SharedScan):
-        return SharedRows(X)
-    if isinstance(X, ScanRows):
-        return ScannedRows(X.scan, X.journal)
-    return ScannedRows(X) if isinstance(X, TableScan) else None
