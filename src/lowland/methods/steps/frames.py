@@ -231,9 +231,9 @@ def positions(names: Sequence[str], wanted: Sequence[str | int], owner: str, par
     >>> positions(["age", "crp"], ["crp", 0], "step", "columns")
     ['crp', 'age']
     """
-    found = []
+    found, known = [], set(names)
     for item in wanted:
-        if isinstance(item, str) and item in names:
+        if isinstance(item, str) and item in known:
             found.append(item)
         elif not isinstance(item, str) and item < len(names):
             found.append(names[item])

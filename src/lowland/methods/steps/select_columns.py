@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,9 +17,8 @@ from ...core.message import Message, Phrase, Remedies
 from ...data.cells import cell_advice, stray_among_numbers
 from ...data.dates import ORDERS, ordered_dates
 from ...data.table import name_list
-from ...rows.sampling import reservoir_of
 from . import frames
-from .folds import Fold
+from .column_sizes import Sizes
 from .rules import ColumnTypes
 from .step import Step
 from .training_rows import TrainingRows
@@ -30,8 +29,6 @@ Column = str | int
 KINDS = (frames.NUMBER, frames.CATEGORY, frames.DATE)
 TYPES = (*KINDS, *ORDERS)
 UNITS_RATIO = 300.0  # ratio of median sizes from which on another unit is suspected: 1000 less the spread of a sample
-_MEDIAN_ROWS = 20_000  # drawn rows whose median is taken as the typical size, fewer of wide tables
-_LEAST_MEDIAN_ROWS, _MEDIAN_CELLS = 1000, 1 << 22
 _LISTED = 5  # columns named in a warning
 
 
@@ -107,11 +104,12 @@ class SelectColumns(Step):
         wanted = names if self.columns is None else frames.positions(names, self.columns, owner, "columns")
         left_out = frames.positions(names, self.drop or [], owner, "drop")
         frames.positions(names, list(self.types or {}), owner, "types")
-        chosen = [name for name in wanted if name not in left_out]
+        dropped = set(left_out)
+        chosen = [name for name in wanted if name not in dropped]
         self._require_no_numbers_as_text(rows.first(), chosen)
         kinds = dict(zip(chosen, rows.selected(chosen).changed(self._converted).kinds(), strict=True))
         other = [name for name in chosen if kinds[name] not in (*self.kinds, frames.EMPTY)]
-        chosen = [name for name in chosen if name not in other]
+        chosen = [name for name in chosen if kinds[name] in (*self.kinds, frames.EMPTY)]
         if other and (self.others == "error" or not chosen):
             raise DataError(
                 f"{owner}: column {other[0]!r} holds {_WORDS[kinds[other[0]]]} ({types[other[0]]}), which this "
@@ -133,8 +131,9 @@ class SelectColumns(Step):
 
     def _require_no_numbers_as_text(self, frame: pl.DataFrame, chosen: list[str]) -> None:
         """Raise for a column of numbers that a few cells, such as <0.5, made text: it would become categories."""
+        schema, declared = frame.schema, self.types or {}
         for name in chosen:
-            if frame.schema[name] != pl.String or name in (self.types or {}):
+            if schema[name] != pl.String or name in declared:
                 continue
             stray = stray_among_numbers(frame[name])
             if stray is None:
@@ -159,11 +158,8 @@ class SelectColumns(Step):
         self.dtypes_ = [str(types[name]) for name in self.names_in_]
         sizes = Sizes(self._of_kind(frames.NUMBER), rows.known_rows)
         rows.run(sizes)
-        found = [
-            sizes.of(name) if kind == frames.NUMBER else None
-            for name, kind in zip(self.names_in_, self.kinds_in_, strict=True)
-        ]
-        table = np.array([(np.nan,) * 3 if size is None else size for size in found])
+        table = np.full((len(self.names_in_), 3), np.nan)
+        table[[kind == frames.NUMBER for kind in self.kinds_in_]] = sizes.table
         self.low_, self.middle_, self.high_ = table.T.copy()
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -171,15 +167,15 @@ class SelectColumns(Step):
 
     def _look_at(self, frame: pl.DataFrame) -> None:
         """Warn of columns whose values are all far outside the training range: they may be in another unit."""
-        for j, (name, kind) in enumerate(zip(self.names_in_, self.kinds_in_, strict=True)):
-            if kind != frames.NUMBER or np.isnan(self.middle_[j]):
+        names = self._of_kind(frames.NUMBER)
+        if not names or not frame.height:
+            return
+        sizes = Sizes(names, frame.height)
+        sizes.add(sizes.part(0, frame))
+        places = [j for j, kind in enumerate(self.kinds_in_) if kind == frames.NUMBER]
+        for name, j, (low, middle, high) in zip(names, places, sizes.table, strict=True):
+            if np.isnan(self.middle_[j]) or np.isnan(middle):
                 continue
-            new = Sizes([name], frame.height)
-            new.add(new.part(0, frame.select(name)))
-            size = new.of(name)
-            if size is None:
-                continue
-            low, middle, high = size
             ratio = middle / float(self.middle_[j])
             larger = ratio >= UNITS_RATIO and low > self.high_[j]
             smaller = ratio <= 1 / UNITS_RATIO and high < self.low_[j]
@@ -195,69 +191,14 @@ class SelectColumns(Step):
 
     def _restore(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the columns, with texts of booleans as booleans; columns that were left out stay left out."""
-        flags = [n for n, kind in zip(self.names_in_, self.dtypes_, strict=True) if kind == "Boolean"]
-        return frame.with_columns(pl.col(name) == "true" for name in flags if frame.schema[name] == pl.String)
+        flags, schema = (
+            [n for n, kind in zip(self.names_in_, self.dtypes_, strict=True) if kind == "Boolean"],
+            frame.schema,
+        )
+        return frame.with_columns(pl.col(name) == "true" for name in flags if schema[name] == pl.String)
 
 
 _WORDS = {frames.NUMBER: "numbers", frames.CATEGORY: "categories", frames.DATE: "dates", frames.OTHER: "other types"}
-
-
-def _absolute(column: pl.Series) -> Array:
-    """Return the absolute values of a column; NaN for those that are 0, missing or infinite."""
-    values = np.abs(column.to_numpy().astype(np.float64, copy=False))  # NaN where a cell is missing
-    return np.where((values > 0) & np.isfinite(values), values, np.nan)
-
-
-class Sizes(Fold):
-    """The smallest and largest absolute values of columns that are not 0, and the median of those of drawn rows.
-
-    >>> sizes = Sizes(["a"], 4)
-    >>> sizes.add(sizes.part(0, pl.DataFrame({"a": [0.0, -2.0, 3.0, None]})))
-    >>> sizes.of("a")
-    (2.0, 2.5, 3.0)
-    """
-
-    def __init__(self, names: Sequence[str], known_rows: int | None) -> None:
-        count = max(_LEAST_MEDIAN_ROWS, min(_MEDIAN_ROWS, _MEDIAN_CELLS // max(1, len(names))))
-        self._names, self._drawn = list(names), reservoir_of(known_rows, count, 0)
-        self._low: Array = np.full(len(names), np.inf)
-        self._high: Array = np.zeros(len(names))
-
-    def part(self, start: int, frame: pl.DataFrame) -> tuple[Array, Array, Any]:
-        """Return the sizes of a block, and its drawn rows."""
-        keys, places = self._drawn.candidates(start, frame.height)
-        low, high = np.full(len(self._names), np.inf), np.zeros(len(self._names))
-        drawn = np.full((len(places), len(self._names)), np.nan)
-        for j, name in enumerate(self._names):
-            values = _absolute(frame[name])
-            low[j], high[j] = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=0.0)
-            drawn[:, j] = values[places]
-        return low, high, (start, frame.height, keys, places, drawn)
-
-    def add(self, part: tuple[Array, Array, Any]) -> None:
-        """Add the next block."""
-        low, high, drawn = part
-        self._low, self._high = np.minimum(self._low, low), np.maximum(self._high, high)
-        self._drawn.add(*drawn)
-
-    def of(self, name: str) -> tuple[float, float, float] | None:
-        """Return the smallest, median and largest size of a column, or None if all values are 0 or missing."""
-        j = self._names.index(name)
-        low, high = float(self._low[j]), float(self._high[j])
-        if high == 0:
-            return None
-        drawn = self._drawn.sample().rows[:, j]
-        known = drawn[~np.isnan(drawn)]
-        return low, float(np.median(known)) if len(known) else low + (high - low) / 2, high
-
-    def state(self) -> dict[str, Any]:
-        """Return the sizes and the drawn rows so far."""
-        return {"low": self._low, "high": self._high, "drawn": self._drawn.state()}
-
-    def resume(self, state: Mapping[str, Any]) -> None:
-        """Continue from the state of an interrupted pass."""
-        self._low, self._high = np.asarray(state["low"]), np.asarray(state["high"])
-        self._drawn.resume(state["drawn"])
 
 
 def _as_type(column: pl.Series, kind: str, number: int) -> pl.Series:

@@ -28,14 +28,14 @@ from .folds import Fold
 Change = Callable[[pl.DataFrame], pl.DataFrame]
 
 _BLOCK_ENTRIES = 1 << 21  # 16 MB of numbers
-_MAX_ROWS, _MIN_ROWS = 1 << 16, 64
+_MAX_ROWS, _MIN_ROWS = 1 << 16, 128
 
 
 def learning_rows(width: int) -> int:
     """Return the fixed number of rows in a block of so many columns.
 
     >>> learning_rows(10), learning_rows(60_000)
-    (65536, 64)
+    (65536, 128)
     """
     return max(_MIN_ROWS, min(_MAX_ROWS, _BLOCK_ENTRIES // max(1, width)))
 

@@ -90,14 +90,15 @@ class TransformColumns(Step):
     def _resolved(self) -> dict[str, list[str]]:
         owner, numeric = type(self).__name__, self._of_kind(frames.NUMBER)
         found: dict[str, list[str]] = {}
+        numbers, taken = set(numeric), dict[str, str]()
         for kind, columns in self.transforms.items():
             all_of = columns == "all"
             found[kind] = numeric if all_of else frames.positions(self.names_in_, columns, owner, "transforms")
             for name in found[kind]:
-                if name not in numeric:
+                if name not in numbers:
                     raise DataError(f"{owner}: {kind} of column {name!r}, which holds no numbers")
-                if twice := [other for other in found if other != kind and name in found[other]]:
-                    raise DataError(f"{owner}: column {name!r} is in {twice[0]} and in {kind}; choose one of them")
+                if taken.setdefault(name, kind) != kind:
+                    raise DataError(f"{owner}: column {name!r} is in {taken[name]} and in {kind}; choose one of them")
             if kind in COMPOSITIONS and len(found[kind]) < 2:
                 raise DataError(f"{owner}: {kind} needs at least two columns, the parts of a whole")
         return found
