@@ -61,7 +61,8 @@ class Sizes(Fold):
         drawn = self._drawn.sample().rows
         middle = np.where(self._high > 0, self._low / 2 + self._high / 2, np.nan)
         some = ~np.isnan(drawn).all(axis=0)
-        middle[some] = np.nanmedian(drawn[:, some], axis=0)
+        with np.errstate(over="ignore"):  # in the sum of two values near the largest number
+            middle[some] = np.minimum(np.nanmedian(drawn[:, some], axis=0), self._high[some])
         none = self._high == 0
         return np.where(none[:, None], np.nan, np.column_stack([self._low, middle, self._high]))
 
