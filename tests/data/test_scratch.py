@@ -80,6 +80,7 @@ def test_a_pass_that_is_not_finished_makes_no_copy(file, monkeypatch):
 def test_a_nearly_full_disk_is_spared(file, monkeypatch, free):
     """With room for three batches, or none: rows are the same, and the reason is told."""
     monkeypatch.setattr(scratch, "_LOOK_EVERY", 1)
+    monkeypatch.setattr(scratch, "_BATCH_ENTRIES", 1000)
     looks = iter([50] * free + [9] * 10_000)
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(scratch.shutil, "disk_usage", lambda path: usage(100, 0, next(looks)))

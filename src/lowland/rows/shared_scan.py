@@ -31,7 +31,7 @@ class SharedScan(EngineRows):
 
     def with_scan(self, scan: TableScan) -> SharedScan:
         """Return the rows of a scan of the same file, which workers read in the same parts."""
-        return SharedScan(scan, self._engine, self._part_rows)
+        return self if scan is self.scan else SharedScan(scan, self._engine, self._part_rows)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "scan": None}

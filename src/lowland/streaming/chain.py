@@ -8,7 +8,8 @@ import polars as pl
 
 from ..contract.reducer import Reducer
 from ..methods.steps.opening_rows import in_blocks
-from ..methods.steps.step import Step
+from ..methods.steps.step import Learning, Step, StepChange
+from ..methods.steps.training_rows import TrainingRows
 from ..rows.block import block_rows
 from .coordinates import block_map
 
@@ -42,17 +43,35 @@ def begins_in_passes(model: Any, rows: Any) -> bool:
 def learn_before(model: Any, rows: Any) -> Any:
     """Fit the steps and methods before the last one to a table that is read in blocks; return what the last one gets.
 
-    They read the table in passes, and each reads it as those before have changed it.
+    They read the table in passes, and each reads it as those before have changed it. Steps that leave the rows as they
+    are, such as the choice of columns, learn in the first pass of the step after them.
     """
+    table = in_blocks(rows)
+    assert table is not None
+    waiting: list[Learning] = []
     for step in steps_of(model)[:-1]:
         if isinstance(step, Step):
-            rows = step.fit_transform(rows)
+            learning = step.begin(table)
+            if step.keeps_rows and table.named:
+                waiting.append(learning)
+                table = learning.rows
+                continue
+            learning.finish(*waiting)
+            table, waiting = table.changed(StepChange(step, table.named, new=False)), []
             continue
-        step.fit(rows)
-        table = in_blocks(rows)
-        assert table is not None
-        rows = table.changed(MethodChange(step), named=False, block=block_rows(step.n_features_in_)).table()
-    return rows
+        table = _learned(waiting, table)
+        waiting = []
+        step.fit(table.table())
+        table = table.changed(MethodChange(step), named=False, block=block_rows(step.n_features_in_))
+    return _learned(waiting, table).table()
+
+
+def _learned(waiting: list[Learning], table: TrainingRows) -> TrainingRows:
+    """Finish the steps that wait for a pass."""
+    if waiting:
+        *before, last = waiting
+        last.finish(*before)
+    return table
 
 
 class MethodChange:

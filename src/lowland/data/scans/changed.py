@@ -16,6 +16,8 @@ from .table_scan import Array, Span, TableScan, working
 
 Change = Callable[[pl.DataFrame], pl.DataFrame]
 
+_PIECE_ENTRIES = 1 << 19  # of rows that are changed at once: each change costs some time, however few rows it gets
+
 
 class ChangedScan(TableScan):
     """A scan whose frames are changed when they are read; each resulting row depends on one row.
@@ -86,12 +88,12 @@ class ChangedScan(TableScan):
     def _mapped(self, work: Callable[[pl.DataFrame], Any], start: int, rows: int) -> Iterator[Any]:
         """Yield what work makes of each frame, on the thread pool; errors about a cell name its row and place."""
 
-        before = start % self.block
+        before, least = start % self.block, max(1, _PIECE_ENTRIES // max(1, len(self.base.schema)))
 
         def numbered() -> Iterator[tuple[int, pl.DataFrame]]:
             first = start - before
-            pieces = self.base.frames(first, rows=rows)
-            for frame in pieces if self.block == 1 else in_blocks(pieces, self.block):
+            pieces = self.base.frames(first, rows=max(rows, least))
+            for frame in in_blocks(pieces, self.block, least):
                 yield first, frame
                 first += frame.height
 
@@ -179,22 +181,24 @@ def as_array(frame: pl.DataFrame, columns: Sequence[str]) -> Array:
     return np.ascontiguousarray(frame.select(pl.col(list(columns)).cast(kind)).to_numpy(order="c"))
 
 
-def in_blocks(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
-    """Yield frames of whole multiples of ``size`` rows; the last may be shorter.
+def in_blocks(frames: Iterator[pl.DataFrame], size: int, least: int = 1) -> Iterator[pl.DataFrame]:
+    """Yield frames of whole multiples of ``size`` rows, and of at least so many; the last may be shorter.
 
     >>> [frame.height for frame in in_blocks(iter([pl.DataFrame({"a": range(n)}) for n in (5, 4, 1)]), 4)]
     [4, 4, 2]
     """
-    held: list[pl.DataFrame] = []
+    held, height = list[pl.DataFrame](), 0
     for frame in frames:
         held.append(frame)
-        height = sum(part.height for part in held)
-        if height >= size:
-            whole = pl.concat(held)
-            yield whole[: height // size * size]
-            held = [whole[height // size * size :]] if height % size else []
+        height += frame.height
+        if height >= max(size, least):
+            whole = held[0] if len(held) == 1 else pl.concat(held, rechunk=True)
+            cut = height // size * size
+            yield whole if cut == height else whole[:cut]
+            height -= cut
+            held = [whole[cut:]] if height else []
     if held:
-        yield pl.concat(held)
+        yield held[0] if len(held) == 1 else pl.concat(held, rechunk=True)
 
 
 def _without_first(pieces: Iterator[Any], count: int) -> Iterator[Any]:

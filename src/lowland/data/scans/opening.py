@@ -120,8 +120,10 @@ def _with_scratch(found: TableScan, folder: Any) -> TableScan:
 def is_text(found: TableScan) -> bool:
     """Return whether a scan parses text."""
     from .parts import PartsScan
+    from .scratch import ScratchScan
     from .text import TextScan
 
+    found = found.scan if isinstance(found, ScratchScan) else found
     return isinstance(found.parts[0] if isinstance(found, PartsScan) else found, TextScan)
 
 

@@ -26,7 +26,8 @@ from ...core.errors import WriteError
 from .table_scan import Array, Span, TableScan
 
 _FREE_SHARE = 0.1  # of the disk, which stays free
-_LOOK_EVERY = 64  # batches between two looks at the free space
+_BATCH_ENTRIES = 1 << 20  # of a batch, 8 MB of numbers: many short ones would take longer to read
+_LOOK_EVERY = 16  # batches between two looks at the free space
 _WAITING = 4  # batches that wait to be written
 _OPEN_FILES = Path("/proc/self/fd")
 
@@ -79,8 +80,8 @@ class Scratch:
             while copy is not None and waiting:
                 copy = copy if self._written(waiting.popleft()) else None
             if copy is not None:
-                copy.finish()
-                self._copy = copy
+                waiting.append(writing.submit(copy.finish))
+                self._copy = copy if self._written(waiting.popleft()) else None
         finally:
             writing.shutdown(wait=True, cancel_futures=True)
 
@@ -98,7 +99,8 @@ class _Copy:
 
     def __init__(self, folder: Path) -> None:
         handle, name = tempfile.mkstemp(prefix="lowland-", suffix=".copy", dir=folder)
-        self._folder, self._name, self._number = folder, name, 0
+        self._folder, self._name = folder, name
+        self._held: list[pl.DataFrame] = []
         self._ends: list[int] = []
         if _OPEN_FILES.is_dir():
             os.unlink(name)
@@ -110,20 +112,28 @@ class _Copy:
         self._writer: Any = None
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Write some rows; raise where the disk is nearly full."""
-        if self._number % _LOOK_EVERY == 0:
+        """Write some rows, joined to long batches; raise where the disk is nearly full."""
+        self._held.append(frame)
+        if sum(part.height for part in self._held) * frame.width >= _BATCH_ENTRIES:
+            self._write()
+
+    def _write(self) -> None:
+        if len(self._ends) % _LOOK_EVERY == 0:
             disk = shutil.disk_usage(self._folder)
             if disk.free < _FREE_SHARE * disk.total:
                 raise OSError("the disk is nearly full")
-        table = frame.to_arrow()
+        frame = self._held[0] if len(self._held) == 1 else pl.concat(self._held, rechunk=True)
+        table = frame.to_arrow().combine_chunks()
         if self._writer is None:
             self._writer = pa.ipc.new_file(pa.OSFile(self._name, "wb"), table.schema)
-        self._writer.write_table(table.combine_chunks())
-        self._number += 1
+        self._writer.write_table(table)
+        self._held = []
         self._ends.append(frame.height + (self._ends[-1] if self._ends else 0))
 
     def finish(self) -> None:
         """End the file: it can be read now."""
+        if self._held:
+            self._write()
         self._writer.close()
         self._writer = None
 

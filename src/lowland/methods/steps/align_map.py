@@ -10,7 +10,7 @@ import polars as pl
 from ...core.errors import DataError
 from ...spectral.procrustes import procrustes
 from .step import Step
-from .training_rows import FrameRows, TrainingRows
+from .training_rows import FrameRows, Passes, TrainingRows
 
 Array = Any
 
@@ -83,7 +83,8 @@ class AlignMap(Step):
         found = procrustes(new[shared], old[shared], scale=False)
         self.rotation_, self.shift_, self.error_, self.n_shared_ = found.rotation, found.shift, found.error, n
 
-    def _learn(self, rows: TrainingRows) -> None:
+    def _learn(self, rows: TrainingRows) -> Passes:
+        yield from ()
         self.names_out_ = list(self.names_in_)
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:

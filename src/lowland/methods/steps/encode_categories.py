@@ -17,7 +17,7 @@ from ..linear.famd_coding import Layout
 from . import frames
 from .folds import Check, LevelCounts
 from .step import Step
-from .training_rows import TrainingRows
+from .training_rows import Passes, TrainingRows
 
 Array = Any
 
@@ -72,12 +72,12 @@ class EncodeCategories(Step):
         how = "by all axes of FAMD" if self.method == "famd" else "one-hot"
         return f"categories {how}" if self.levels_ else ""
 
-    def _learn(self, rows: TrainingRows) -> None:
+    def _learn(self, rows: TrainingRows) -> Passes:
         self.levels_, self.encoder_ = {}, None
         categories = self._of_kind(frames.CATEGORY)
         if categories:
             levels = LevelCounts(categories)
-            rows.run(Check(self._require_all_complete), levels)
+            yield [Check(self._require_all_complete), levels]
             self.levels_ = {name: sorted(counts) for name, counts in levels.counts.items()}
         if self.method == "famd":
             self.encoder_ = all_axes(rows.changed(self._texts).table())

@@ -13,7 +13,7 @@ from ...contract.parameters import Choice, Rule
 from . import frames
 from .folds import Fold
 from .step import Step
-from .training_rows import TrainingRows
+from .training_rows import Passes, TrainingRows
 
 Array = Any
 
@@ -68,15 +68,20 @@ class EncodeDates(Step):
         how = "days since the first" if self.method == "elapsed" else "sine and cosine of year, week and day"
         return f"dates as {how}" if self._of_kind(frames.DATE) else ""
 
-    def _learn(self, rows: TrainingRows) -> None:
+    def _learn(self, rows: TrainingRows) -> Passes:
         dates = self._of_kind(frames.DATE)
         ranges, types = DateRanges(dates), rows.types()
         if dates:
-            rows.run(ranges)
+            yield [ranges]
         self.dtypes_ = ["date" if types[name] == pl.Date else "time" for name in dates]
         self.first_ = [ranges.of(name)[0] for name in dates]
         self.parts_ = [_parts(*ranges.of(name)[1:]) if self.method == "cyclic" else [] for name in dates]
         self.names_out_ = _free([made for name in self.names_in_ for made in self._made(name, dates)])
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the result is the columns that were learned from: if there are no dates."""
+        return not self._of_kind(frames.DATE)
 
     def origin(self) -> list[int]:
         """Return the number of the column that each resulting column belongs to."""

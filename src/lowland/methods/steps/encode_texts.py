@@ -19,7 +19,7 @@ from . import frames
 from .rules import StopWords
 from .step import Step
 from .text_weights import FEATURES, global_weights, weighted
-from .training_rows import TrainingRows
+from .training_rows import Passes, TrainingRows
 
 Array = Any
 Column = str | int
@@ -246,7 +246,8 @@ class EncodeTexts(Step):
         listed = ", ".join(map(repr, texts[:5])) + (", …" if len(texts) > 5 else "")
         raise DataError(f"EncodeTexts: {len(texts)} columns contain texts ({listed}); name one in columns")
 
-    def _learn(self, rows: TrainingRows) -> None:
+    def _learn(self, rows: TrainingRows) -> Passes:
+        yield from ()
         frame = rows.whole("EncodeTexts")
         for number, (name, kind) in enumerate(zip(self.names_in_, self.kinds_in_, strict=True)):
             if kind != frames.CATEGORY:

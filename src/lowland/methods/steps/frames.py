@@ -178,6 +178,8 @@ def values_of(frame: pl.DataFrame, name: str) -> Array:
 
 def matched(frame: pl.DataFrame, names: Sequence[str], owner: str) -> pl.DataFrame:
     """Return the columns of these names, in this order; a missing one is an error that lists similar names."""
+    if frame.columns == names:
+        return frame
     there = set(frame.columns)
     gone = [name for name in names if name not in there]
     if not gone:

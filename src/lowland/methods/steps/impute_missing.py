@@ -19,7 +19,7 @@ from . import frames
 from .folds import Check, ColumnSums, FirstValues, LevelCounts, SampledNumbers
 from .quantiles import quantiles, sample_rows
 from .step import Step
-from .training_rows import TrainingRows
+from .training_rows import Passes, TrainingRows
 
 Array = Any
 
@@ -119,14 +119,14 @@ class ImputeMissing(Step):
         said = {"missing numbers filled by ": numbers, "missing categories by ": levels}
         return ", ".join(f"{name}{how}" for name, how in said.items() if how)
 
-    def _learn(self, rows: TrainingRows) -> None:
+    def _learn(self, rows: TrainingRows) -> Passes:
         self.names_out_ = list(self.names_in_)
         names, categories = self._of_kind(frames.NUMBER), self._of_kind(frames.CATEGORY)
         sums, levels = ColumnSums(names), LevelCounts(categories)
         counts = {"median": sample_rows(len(names)), "ppca": _rows_of(MAX_FITTED_CELLS, len(names))}
         sample = SampledNumbers(names, counts.get(self.method, 1), rows.known_rows, _key_seed(self.random_state))
         complete = [Check(self._filled_categories)] if categories and self.categories == "error" else []
-        rows.run(sums, levels, sample, *complete)
+        yield [sums, levels, sample, *complete]
         self.fill_ = sums.mean
         if self.method == "median":
             self.fill_ = quantiles(rows, sums, sample.rows, (0.5,))[0]

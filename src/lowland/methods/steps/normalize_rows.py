@@ -13,7 +13,7 @@ from ...core.errors import CellError, DataError
 from . import frames
 from .folds import Check
 from .step import Step
-from .training_rows import TrainingRows
+from .training_rows import Passes, TrainingRows
 
 Array = Any
 
@@ -44,12 +44,12 @@ class NormalizeRows(Step):
         """Return the norm of the rows."""
         return f"rows divided by their {self.norm} norm"
 
-    def _learn(self, rows: TrainingRows) -> None:
+    def _learn(self, rows: TrainingRows) -> Passes:
         self.names_out_ = list(self.names_in_)
         if set(self.kinds_in_) != {frames.NUMBER}:
             other = next(n for n, kind in zip(self.names_in_, self.kinds_in_, strict=True) if kind != frames.NUMBER)
             raise DataError(f"NormalizeRows: column {other!r} holds no numbers; encode it or leave it out")
-        rows.run(Check(self._apply))
+        yield [Check(self._apply)]
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         X = frames.numbers(frame, self.names_in_)

@@ -13,7 +13,7 @@ from . import frames
 from .folds import ColumnSums, SampledNumbers
 from .quantiles import quantiles, sample_rows
 from .step import Step
-from .training_rows import TrainingRows
+from .training_rows import Passes, TrainingRows
 
 Array = Any
 
@@ -57,17 +57,17 @@ class ScaleColumns(Step):
         how = {"standard": "unit variance", "robust": "median 0 and unit quartile range", "minmax": "the range 0 to 1"}
         return f"columns scaled to {how[self.method]}"
 
-    def _learn(self, rows: TrainingRows) -> None:
+    def _learn(self, rows: TrainingRows) -> Passes:
         self.names_out_ = list(self.names_in_)
         names = self._of_kind(frames.NUMBER)
         sums = ColumnSums(names)
         if self.method == "robust":
             sample = SampledNumbers(names, sample_rows(len(names)), rows.known_rows)
-            rows.run(sums, sample)
+            yield [sums, sample]
             below, center, above = quantiles(rows, sums, sample.rows, (0.25, 0.5, 0.75))
             scale = np.where(above > below, above - below, sums.deviation)
         else:
-            rows.run(sums)
+            yield [sums]
             center = sums.low if self.method == "minmax" else sums.mean
             scale = sums.high - sums.low if self.method == "minmax" else sums.deviation
         self.center_ = np.where(sums.low == sums.high, sums.low, center)

@@ -21,7 +21,7 @@ from . import frames
 from .column_sizes import Sizes
 from .rules import ColumnTypes
 from .step import Step
-from .training_rows import TrainingRows
+from .training_rows import Passes, TrainingRows
 
 Array = Any
 Column = str | int
@@ -148,19 +148,26 @@ class SelectColumns(Step):
 
     def _converted(self, frame: pl.DataFrame) -> pl.DataFrame:
         types = self.types or {}
+        if not types:
+            return frame
         return frame.with_columns(
             _as_type(frame[name], types[name], number) for number, name in enumerate(frame.columns) if name in types
         )
 
-    def _learn(self, rows: TrainingRows) -> None:
+    def _learn(self, rows: TrainingRows) -> Passes:
         self.names_out_ = list(self.names_in_)
         types = rows.types()
         self.dtypes_ = [str(types[name]) for name in self.names_in_]
         sizes = Sizes(self._of_kind(frames.NUMBER), rows.known_rows)
-        rows.run(sizes)
+        yield [sizes]
         table = np.full((len(self.names_in_), 3), np.nan)
         table[[kind == frames.NUMBER for kind in self.kinds_in_]] = sizes.table
         self.low_, self.middle_, self.high_ = table.T.copy()
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the result is the columns that were learned from: always."""
+        return True
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,8 +18,9 @@ from ...contract import parameters
 from ...contract.fit_info import level_of_the_caller
 from ...core.errors import DataError
 from . import frames
+from .folds import Fold
 from .opening_rows import in_blocks
-from .training_rows import FrameRows, TrainingRows
+from .training_rows import FrameRows, Passes, TrainingRows
 
 Array = Any
 OUTPUTS = ("default", "pandas", "polars")
@@ -27,8 +30,9 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     """Base of the preprocessing steps: tables in, tables out, columns matched by name.
 
     A subclass declares ``_parameters`` and its learned attributes as annotations, as a `Reducer` does, and writes
-    ``_learn`` (from training rows, in passes; it sets ``names_out_``), ``_apply`` (frame to frame, row by row) and,
-    where one exists, ``_restore``, the inverse of ``_apply``. A table that is read in blocks comes out as one.
+    ``_learn`` (from training rows: it yields the folds of each pass and sets ``names_out_``), ``_apply`` (frame to
+    frame, row by row) and, where one exists, ``_restore``, the inverse of ``_apply``. A table that is read in blocks
+    comes out as one.
     """
 
     in_passes: ClassVar[bool] = True  # whether it learns in passes, from tables that are never whole in memory
@@ -47,9 +51,14 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     # -- what a subclass writes ---------------------------------------------------------------------------
 
-    def _learn(self, rows: TrainingRows) -> None:
-        """Learn from the columns of the training rows."""
+    def _learn(self, rows: TrainingRows) -> Passes:
+        """Learn from the columns of the training rows; yield the folds of each pass, and use them after it was made."""
         raise NotImplementedError
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the result is the columns that were learned from, unchanged, which is known before a pass."""
+        return False
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Transform rows; each row must not depend on the others."""
@@ -136,17 +145,22 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 
     def _fit(self, X: Any) -> TrainingRows:
         """Learn from a table; return its columns that were learned from."""
+        blocks = in_blocks(X)
+        learning = self.begin(FrameRows(*self._frame(X)) if blocks is None else blocks)
+        learning.finish()
+        return learning.rows
+
+    def begin(self, rows: TrainingRows) -> Learning:
+        """Begin to learn from training rows: choose columns and find their kinds, up to the first pass."""
         parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
         self._forget()
-        blocks = in_blocks(X)
-        rows = FrameRows(*self._frame(X)) if blocks is None else blocks.changed(frames.without_nan)
         if rows.known_rows == 0 or not rows.names:
             what = "sample(s)" if rows.names else "feature(s)"
             raise DataError(
                 f"Found array with 0 {what} (shape={(rows.n_rows, len(rows.names))}) while a minimum of 1 is required "
                 f"by {type(self).__name__}."
             )
-        try:
+        with self._forgetting():
             self.names_in_ = self._choose(rows)
             chosen = rows.selected(self.names_in_).changed(self._converted)
             self.kinds_in_ = chosen.kinds()
@@ -156,15 +170,21 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
                     "leave it out",
                     column=rows.names.index(empty[0]),
                 )
+            self.n_features_in_ = len(rows.names)
+            if rows.named:
+                self.feature_names_in_ = np.array(rows.names, dtype=object)
             chosen = chosen.typed(self.kinds_in_)
-            self._learn(chosen)
+            passes = self._learn(chosen)
+            return Learning(self, chosen, next(passes, []), passes)
+
+    @contextmanager
+    def _forgetting(self) -> Iterator[None]:
+        """Forget what was learned if that fails in the block."""
+        try:
+            yield
         except BaseException:
             self._forget()
             raise
-        self.n_features_in_ = len(rows.names)
-        if rows.named:
-            self.feature_names_in_ = np.array(rows.names, dtype=object)
-        return chosen
 
     def _forget(self) -> None:
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
@@ -236,6 +256,31 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         return tags
 
 
+@dataclass
+class Learning:
+    """A step that has begun to learn from ``rows``: the folds of its next pass, and the passes after it.
+
+    Steps that keep their rows can learn in the first pass of the step after them.
+    """
+
+    step: Step
+    rows: TrainingRows
+    folds: list[Fold]
+    passes: Passes
+
+    def finish(self, *before: Learning) -> None:
+        """Make the passes; the first one also for steps before, which keep their rows and need no further one."""
+        with ExitStack() as stack:
+            for one in (*before, self):
+                stack.enter_context(one.step._forgetting())
+            folds = [fold for one in (*before, self) for fold in one.folds]
+            if folds:
+                self.rows.run(*folds)
+            for one in (*before, self):
+                for further in one.passes:
+                    one.rows.run(*further)
+
+
 class StepChange:
     """A fitted step as a change of rows that are read in blocks."""
 
@@ -244,7 +289,7 @@ class StepChange:
 
     def __call__(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return some rows with the step applied."""
-        frame = self._step._matched(frames.without_nan(frame), self._named)
+        frame = self._step._matched(frame, self._named)
         if self._new:
             self._step._look_at(frame)
         made = self._step._apply(frame)

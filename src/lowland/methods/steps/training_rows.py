@@ -26,6 +26,7 @@ from . import frames
 from .folds import Fold
 
 Change = Callable[[pl.DataFrame], pl.DataFrame]
+Passes = Iterator[list[Fold]]  # what a step learns from, pass by pass
 
 _BLOCK_ENTRIES = 1 << 21  # 16 MB of numbers
 _MAX_ROWS, _MIN_ROWS = 1 << 16, 128

@@ -15,7 +15,7 @@ from . import frames
 from .folds import Check, DistinctCounts
 from .rules import TransformTable
 from .step import Step
-from .training_rows import TrainingRows
+from .training_rows import Passes, TrainingRows
 
 Array = Any
 
@@ -73,13 +73,13 @@ class TransformColumns(Step):
         """Return the functions with their columns."""
         return ", ".join(f"{name} of {' and '.join(columns)}" for name, columns in self.columns_.items())
 
-    def _learn(self, rows: TrainingRows) -> None:
+    def _learn(self, rows: TrainingRows) -> Passes:
         self.columns_ = self._resolved()
         self.names_out_ = list(self.names_in_)
         self.values_, self.ranks_ = {}, {}
         ranked = self.columns_.get("rank", [])
         distinct = DistinctCounts(ranked)
-        rows.run(distinct, Check(self._require_domains))  # a value outside the domain is an error of the fit
+        yield [distinct, Check(self._require_domains)]  # a value outside the domain is an error of the fit
         for name in ranked:
             self.values_[name], self.ranks_[name] = _ranks(*distinct.of(name))
 
