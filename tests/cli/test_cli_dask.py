@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,8 @@ pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
 
 ROWS = 12_000
+# The stand-in for the process of candidates that the tests of comparisons have.
+AT_ONCE = runpy.run_path(str(Path(__file__).parents[1] / "comparison" / "conftest.py"))["AtOnce"]
 
 
 @pytest.fixture(scope="module")
@@ -101,10 +105,39 @@ def test_options_that_do_not_belong_together_are_usage_errors(run, table, words,
     assert told in done.err
 
 
+def test_a_comparison_by_workers_repeats_that_of_this_machine(run, table, tmp_path, scheduler, monkeypatch):
+    words = ["compare", "rows.csv", "--drop", "id"]
+    with monkeypatch.context() as patch:
+        patch.setattr("lowland.comparison.running.Worker", AT_ONCE)
+        here = run(*words, "--methods", "pca,kernel_pca", "--sample", 200, "--record", "here.json", "--json")
+    how = ["--engine", "dask", "--scheduler", scheduler]
+    there = run(*words, "--again", "here.json", *how, "--record", "there.json", "--json")
+    assert (here.code, there.code) == (0, 0), there.err
+    assert there.json["recommendation"] == here.json["recommendation"]
+    for one, other in zip(here.json["candidates"], there.json["candidates"], strict=True):
+        assert {k: v for k, v in one.items() if k != "seconds"} == {k: v for k, v in other.items() if k != "seconds"}
+    one, other = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("here", "there"))
+    assert other["evidence"] == one["evidence"]
+    assert other["settings"] == one["settings"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--workers", 2], "--workers needs --engine dask"),
+        (["--engine", "dask", "--workers", 2, "--scheduler", "tcp://127.0.0.1:1"], "remove one"),
+    ],
+)
+def test_options_of_workers_are_checked_before_a_comparison(run, table, words, told):
+    done = run("compare", "rows.csv", *words)
+    assert done.code == 2
+    assert told in done.err
+
+
 def test_a_command_without_workers_says_which_commands_have_them(run, table):
     done = run("dimension", "rows.csv", "--engine", "dask")
     assert done.code == 2
-    assert "--engine is an option of reduce and transform" in done.err
+    assert "--engine is an option of reduce, transform and compare" in done.err
 
 
 def test_a_file_that_workers_cannot_share_is_refused(run, table, tmp_path, scheduler):

@@ -299,7 +299,7 @@ def test_an_interrupt_leaves_no_file_and_no_process(tmp_path, how):
     assert ("KeyboardInterrupt" in err) == (how == "SIGINT")
     _until(lambda: not any((tmp_path / "temporary").iterdir()))  # of a killed process the other one clears up
     folder = str(log[0].parent)
-    _until(lambda: folder not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout)
+    _until(lambda: folder not in subprocess.run(["ps", "-ewwo", "args"], capture_output=True, text=True).stdout)
 
 
 def _logs(tmp_path: Path) -> list[Path]:

@@ -18,6 +18,7 @@ import lowland
 from lowland.comparison import candidates, process, running
 from lowland.comparison.dataset import read
 from lowland.comparison.worker import Bench
+from lowland.comparison.workers import Alone
 from lowland.core import memory
 from lowland.core.errors import LowlandWarning
 
@@ -69,9 +70,10 @@ def clockwork(monkeypatch):
         asked = running.Request(2, "euclidean", 10, None, 0.2, 0, names)
         made, _ = read(X, None, "euclidean", None, 0.2, 0)
         state = running.Run(made, asked, running.Clock(budget), Path("."), {})
-        state.look(worker)
-        state.all_of(worker, asked.candidates("rows")[0])
-        state.count_dimensions(worker)
+        workers = Alone(worker)
+        state.look(workers)
+        state.all_of(workers, asked.candidates("rows")[0])
+        state.count_dimensions(workers)
         return {e["key"]: e["status"] for e in state.entries}, worker.jobs, now[0], state
 
     return run
@@ -268,7 +270,7 @@ def test_children_of_candidates_read_no_jobs_and_do_not_outlive_them(tmp_path, m
         lowland.registry.unregister("reads")
     assert answer == {"status": "failed", "error": "the process ended with code 3"}
     assert time.monotonic() - start < 30, "its end was seen, though a copy of it holds the pipe"
-    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    running = subprocess.run(["ps", "-ewwo", "args"], capture_output=True, text=True).stdout
     assert "sleep 4711" not in running
     assert str(tmp_path) not in running, "nor is the copy"
 

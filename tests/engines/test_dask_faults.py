@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -50,8 +51,13 @@ def start(tmp_path):
 @pytest.fixture
 def scheduler(start, tmp_path):
     """A scheduler in a process of its own: the process and the address."""
+    return started_scheduler(start, tmp_path)
+
+
+def started_scheduler(start, tmp_path, **options):
     file = tmp_path / "scheduler.json"
-    process = start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file), "--host", "127.0.0.1")
+    words = ["--port", "0", "--no-dashboard", "--scheduler-file", str(file), "--host", "127.0.0.1"]
+    process = start("scheduler", *words, **options)
     deadline = time.monotonic() + 30
     while not file.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -60,8 +66,8 @@ def scheduler(start, tmp_path):
     return process, json.loads(file.read_text())["address"]
 
 
-def worker(start, address, **options):
-    return start("worker", address, "--no-nanny", "--nthreads", "1", "--no-dashboard", **options)
+def worker(start, address, options=(), **means):
+    return start("worker", address, "--no-nanny", "--nthreads", "1", "--no-dashboard", *options, **means)
 
 
 def test_workers_without_lowland_or_with_another_version_are_named():
@@ -128,6 +134,31 @@ def test_a_scheduler_that_is_gone(start, scheduler, table):
     assert not hasattr(model, "components_")
 
 
+def test_a_scheduler_that_is_gone_during_a_comparison(start, tmp_path, table):
+    """The scheduler has no Lowland: it needs none."""
+    packages = [str(Path(np.__file__).parents[1])]
+    without = WITHOUT_LOWLAND.format(here=[SOURCE], packages=packages)
+    process, address = started_scheduler(start, tmp_path, code=without, path="")
+    worker(start, address, options=["--local-directory", str(tmp_path)])
+    seen = []
+
+    def kill(stage, done, total):
+        if "look" not in stage:
+            process.send_signal(signal.SIGKILL)
+        seen.append(stage)
+
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), distributed.Client(address) as client:
+        client.wait_for_workers(1, timeout=30)
+        assert client.run_on_scheduler(importlib.util.find_spec, "lowland") is None
+        with lowland.config(progress=kill), pytest.raises(ClusterError, match="create a new Client and repeat"):
+            lowland.compare(table[:200], ["pca", "isomap"], budget=None, engine="dask")
+    assert any("look" in stage for stage in seen)
+    deadline = time.monotonic() + 30
+    while list(tmp_path.rglob("lowland-compare-*")):
+        assert time.monotonic() < deadline, "the worker ends without its scheduler, and leaves no folder"
+        time.sleep(0.1)
+
+
 def test_workers_leave_the_environment_of_this_process_alone():
     before = dict(os.environ)
     with started(1) as cluster:
@@ -135,3 +166,11 @@ def test_workers_leave_the_environment_of_this_process_alone():
         with distributed.Client(cluster, set_as_default=False) as client:
             assert set(client.run(os.getenv, "OMP_NUM_THREADS").values()) == {"1"}  # the workers are
     assert dict(os.environ) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_workers_leave_an_interrupt_from_the_terminal_to_the_command():
+    with started(1) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        (before,) = client.run(os.getpid).values()
+        os.kill(before, signal.SIGINT)
+        assert client.submit(os.getpid, pure=False).result(timeout=30) == before

@@ -14,6 +14,7 @@ from ..core.command_line import command_line, stem_of
 from ..core.errors import DataError
 from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
+from .engine_options import LOCAL, EngineOptions
 from .input import Input
 from .inputs import read_input, warn_of_square
 from .model import find_method
@@ -154,17 +155,19 @@ def compare(
             "results are the same."
         ),
     ] = None,
+    engine: EngineOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Fit several methods to a table, measure their maps in the same way, and recommend one.
 
     Each method is fitted on the training rows and then maps the held-out rows. Maps are scored by how well they
     preserve neighbours and distances, and by class accuracy with --target. A method that fails or takes too long is
-    reported and does not stop the others.
+    reported and does not stop the others. With --engine dask, candidates run on several workers at once.
 
     Example: lowland compare iris.csv --target species --budget 1min --report comparison.html
     """
-    wanted = asked or CompareOptions()
+    wanted, where = asked or CompareOptions(), engine or LOCAL
+    where.check()
     scale, chosen = scaled_once(bool(wanted.scale), columns or TableOptions())
     wanted = replace(wanted, scale=scale or None)
     parameters = wanted.parameters()
@@ -184,7 +187,8 @@ def compare(
     if wanted.scale and _is_mixed(given):
         note("FAMD already scales the columns of a table with text; --scale has no effect")
         del parameters["metric"]
-    found = perform(given, target, parameters)
+    with where.running():
+        found = perform(given, target, {**parameters, "engine": where.engine})
     advice = found.recommend(prefer)
     advice = replace(advice, reasons=tuple(in_words(text) for text in advice.reasons))
     same: dict[str, Any] = dict(vars(wanted)) if again is None else {"again": again}

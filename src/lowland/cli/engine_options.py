@@ -24,13 +24,16 @@ class EngineOptions:
 
     engine: Annotated[
         Literal["local", "dask"],
-        Parameter(help="Where the work is done: local (this process), or dask (workers, with the same results)."),
+        Parameter(
+            help="Where the work is done: local (this machine), or dask (workers of Dask; the documentation lists the "
+            "results that differ by rounding)."
+        ),
     ] = "local"
     scheduler: Annotated[
         str | None,
         Parameter(
-            help="With --engine dask: address of the Dask scheduler, such as tcp://host:8786. Its workers must see the "
-            "table under the same path. Default: processes on this machine."
+            help="With --engine dask: address of the Dask scheduler, such as tcp://host:8786. For reduce and transform "
+            "its workers must see the table under the same path. Default: processes on this machine."
         ),
     ] = None
     workers: Annotated[

@@ -75,11 +75,13 @@ class Clock:
         """
         self._start += seconds
 
-    def share(self, waiting: int) -> float:
-        """Return the seconds that the next of so many candidates may take.
+    def share(self, waiting: int, workers: int = 1) -> float:
+        """Return the seconds that the next of so many candidates may take, on one of so many workers.
 
-        The last may take all that is left. Before, of what is left 2/(waiting + 1), nearly twice an equal part, and a
-        quarter where that is more: most candidates need less than their part, and none may take the time of all the
-        others.
+        Where each has a worker, it may take all that is left. Before, of what is left 2 workers/(waiting + workers),
+        nearly twice an equal part, and a quarter where that is more: most candidates need less than their part, and
+        none may take the time of all the others.
         """
-        return self.left * max(LARGEST_SHARE, 2.0 / (waiting + 1)) if waiting > 1 else self.left
+        if waiting <= workers:
+            return self.left
+        return self.left * max(LARGEST_SHARE, 2.0 * workers / (waiting + workers))

@@ -10,7 +10,7 @@ from ..core.message import Message, Owner
 from .dataset import HELD_OUT, SAMPLE
 from .request import Request
 from .result import Comparison
-from .running import BUDGET, again, begin
+from .running import BUDGET, LOCAL, again, begin
 
 
 def compare(
@@ -26,6 +26,7 @@ def compare(
     held_out: float = HELD_OUT,
     random_state: int | None = None,
     record: Mapping[str, Any] | None = None,
+    engine: str = LOCAL,
 ) -> Comparison:
     """Fit several methods to the same rows within a time budget, measure their maps alike, and rank them.
 
@@ -65,7 +66,9 @@ def compare(
         Seed of the draws and of the candidates; None is seed 0.
     record : dict, optional
         Of an earlier comparison (`Comparison.record`): what ran then is run again, without a budget, on the same data;
-        X and the target are all that is given beside it.
+        X, the target and the engine are all that is given beside it.
+    engine : "local" or "dask"
+        "dask": candidates run on the workers of the current ``distributed.Client``, one at a time on each.
 
     Returns
     -------
@@ -82,16 +85,16 @@ def compare(
     """
     if record is not None:
         _refuse_others(locals())
-        return Comparison(*again(X, target, record))
+        return Comparison(*again(X, target, record, engine))
     seed = 0 if random_state is None else random_state
     asked = Request(n_components, metric, n_neighbors, sample, held_out, seed, methods)
-    return Comparison(*begin(X, target, asked, budget))
+    return Comparison(*begin(X, target, asked, budget, engine))
 
 
 def _refuse_others(given: Mapping[str, Any]) -> None:
     """Refuse what a record decides."""
     for name, parameter in inspect.signature(compare).parameters.items():
-        if name not in ("X", "target", "record") and given[name] != parameter.default:
+        if name not in ("X", "target", "record", "engine") and given[name] != parameter.default:
             raise ValueError(
                 Message(
                     Owner("compare"), f"a record says all but the data: leave {name} out, or compare anew without it"

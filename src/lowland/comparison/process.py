@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +26,29 @@ Told = Callable[[str, int, int | None], None]
 
 _POLL = 0.05  # seconds between two looks at the clock, the memory and the user
 _READY_SECONDS = 60.0  # seconds within which a process must be ready
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _LAST = 1.0  # seconds for the last words of a process that has ended, and for its end once it says no more
 
 
 class Worker:
     """One process at a time, which takes jobs from a folder's data. Use it in ``with``: it never outlives the block.
 
-    ``pause`` is told the seconds that went by while code was compiled: they count against nobody's time.
+    ``pause`` is told the seconds that went by while code was compiled: they count against nobody's time. The threads
+    and the memory limit are those of this process, unless they are given; so is the environment, ``without`` some
+    variables.
     """
 
-    def __init__(self, folder: Path, pause: Callable[[float], None] = lambda seconds: None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        pause: Callable[[float], None] = lambda seconds: None,
+        *,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+        without: Iterable[str] = (),
+    ) -> None:
         self._folder, self._pause = folder, pause
+        self._threads, self._memory_limit, self._without = threads, memory_limit, frozenset(without)
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.Queue[str | None] = queue.Queue()
         self._ear: threading.Thread | None = None
@@ -46,6 +58,18 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         self.end()
+
+    @property
+    def up(self) -> bool:
+        """Whether there is a process."""
+        return self._process is not None
+
+    @property
+    def _limit(self) -> int | None:
+        """The bytes that a process may take, if they are limited."""
+        if self._memory_limit is not None:
+            return self._memory_limit
+        return settings.memory_limit() if settings.limit_is_given() else None
 
     def ready(self, seconds: float, told: Told) -> Reason | None:
         """Start a process where there is none, within some seconds; return why it failed, or None."""
@@ -100,7 +124,7 @@ class Worker:
                 stderr=log,
                 text=True,
                 encoding="utf-8",
-                env=_environment(),
+                env=_environment(self._threads, self._limit, self._without),
                 cwd=None if _here() else self._folder,
                 start_new_session=True,
             )
@@ -112,7 +136,7 @@ class Worker:
     def _wait(self, deadline: float, told: Told, late: str) -> dict[str, Any]:
         """Wait for an answer; end the process where it is late or takes too much memory."""
         assert self._process is not None
-        pid, limit = self._process.pid, settings.memory_limit() if settings.limit_is_given() else None
+        pid, limit = self._process.pid, self._limit
         last: tuple[str, int, int | None] = ("begin", 0, None)
         over, compiling = False, None  # since when code is compiled
         while True:
@@ -216,16 +240,20 @@ def _here() -> str | None:
         return None
 
 
-def _environment() -> dict[str, str]:
-    """Return the environment of this process with its paths and settings."""
+def _environment(
+    threads: int | None = None, memory_limit: int | None = None, without: Iterable[str] = ()
+) -> dict[str, str]:
+    """Return the environment of this process with its paths, the threads, and the memory limit if there is one."""
     paths = [path for path in ((path or _here()) for path in sys.path) if path]
-    made = {
-        **os.environ,
+    made = {name: value for name, value in os.environ.items() if name not in without}
+    made |= {
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
-        "LOWLAND_THREADS": str(settings.threads()),
+        "LOWLAND_THREADS": str(threads or settings.threads()),
     }
-    if settings.limit_is_given():
-        made["LOWLAND_MEMORY_LIMIT"] = str(settings.memory_limit())
+    if threads is not None:  # also for what other packages compute
+        made |= dict.fromkeys(_THREADS, str(threads))
+    if memory_limit is not None:
+        made["LOWLAND_MEMORY_LIMIT"] = str(memory_limit)
     return made
 
 

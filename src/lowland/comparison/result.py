@@ -182,11 +182,11 @@ class Comparison:
             )
         return X
 
-    def rerun(self, X: Any, target: Any = None) -> Comparison:
+    def rerun(self, X: Any, target: Any = None, *, engine: str = "local") -> Comparison:
         """Run what ran on the same data again; measures are the same, times are not."""
         from .running import again
 
-        return Comparison(*again(X, target, self.record))
+        return Comparison(*again(X, target, self.record, engine))
 
     def colors(self, rows: Array) -> list[Any] | None:
         """Return the target's classes of some rows, or None without a target."""

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from ..core import settings
 from ..core.errors import DataError, LowlandWarning
-from ..core.message import Message, Owner
+from ..core.message import Message, Owner, Setting
+from ..engines import CALLS, open_calls
 from .budget import Cause, Clock, Reason, parse_seconds
 from .candidates import EXCLUDED, Candidate, with_scaled_pca
 from .dataset import Dataset, read
@@ -20,8 +21,10 @@ from .measuring import Map
 from .process import Worker, send_guests
 from .request import ASKED, Request
 from .schedule import FORMAT, Run
+from .workers import Alone, Workers
 
 BUDGET = "5min"
+LOCAL = "local"  # the engine that is this machine
 _PARTS: dict[str, tuple[str, ...]] = {  # what a record has, as far as it is read again
     "": ("data", "settings", "evidence", "without_evidence", "candidates"),
     "data": ("shape", "dtype", "sha256", "kind"),
@@ -38,9 +41,10 @@ class Outcome(NamedTuple):
     colors: dict[str, Any] | None
 
 
-def begin(X: Any, target: Any, asked: Request, budget: float | str | None) -> Outcome:
+def begin(X: Any, target: Any, asked: Request, budget: float | str | None, engine: str = LOCAL) -> Outcome:
     """Run the candidates of a request within a budget."""
     asked.check()
+    require_engine(engine)
     automatic = asked.methods == "auto"
     clock = Clock(None if budget is None else parse_seconds(budget))
     given, fingerprint = read(X, target, asked.metric, asked.sample, asked.held_out, asked.random_state)
@@ -53,14 +57,14 @@ def begin(X: Any, target: Any, asked: Request, budget: float | str | None) -> Ou
         run = Run(given, asked, clock, folder, send_guests(folder, {c.method for c in queue}))
         for name, reason in skipped.items():
             run.skip(Candidate(name, kind=EXCLUDED), Reason(reason))
-        with Worker(folder, run.compiled) as worker:
-            run.look(worker)
-            run.all_of(worker, queue)
+        with _workers(run, engine) as workers:
+            run.look(workers)
+            run.all_of(workers, queue)
             if not run.done():
-                run.cheapest(worker)
+                run.cheapest(workers)
             if automatic:
-                run.search(worker)
-            run.count_dimensions(worker)
+                run.search(workers)
+            run.count_dimensions(workers)
         kept = run.record(fingerprint, budget)
         return Outcome(kept, run.maps(), _colors(given))
 
@@ -77,9 +81,10 @@ def _suited(
     return queue, skipped
 
 
-def again(X: Any, target: Any, record: Mapping[str, Any]) -> Outcome:
+def again(X: Any, target: Any, record: Mapping[str, Any], engine: str = LOCAL) -> Outcome:
     """Run what a record says that ran, on the same data."""
     told = settings_of(record)
+    require_engine(engine)
     if (target is None) != (told["target"] is None):
         need = "no target" if told["target"] is None else f"the target {told['target']!r}"
         raise DataError(Message(Owner("compare"), f"the record is of a comparison with {need}; give the same"))
@@ -100,21 +105,23 @@ def again(X: Any, target: Any, record: Mapping[str, Any]) -> Outcome:
         given.store(folder)
         run = Run(given, asked, Clock(None), folder, send_guests(folder, {entry["method"] for entry in ran}))
         seen = record["evidence"]
-        with Worker(folder, run.compiled) as worker:
+        with _workers(run, engine) as workers:
             if seen is not None:  # a look that was cut short is not repeated
-                run.look(worker)
+                run.look(workers)
             else:
                 run.unseen = record["without_evidence"]
             for entry in record["candidates"]:
                 candidate = Candidate(entry["method"], entry["parameters"], entry["kind"])
                 if entry["status"] == "done":
-                    settings.report_progress("compare", len(run.entries), len(record["candidates"]))
-                    run.one(worker, candidate, 1)
+                    run.free(workers)
+                    settings.report_progress("compare", run.ended(), len(record["candidates"]))
+                    run.one(workers, candidate, 1)
                 else:
                     cause = entry.get("cause", Cause.OTHER)  # older records have none
                     run.note(candidate, {"status": entry["status"], "error": entry["reason"], "cause": cause})
+            run.rest(workers)
             if seen is not None and seen["dimensions"] is not None:
-                run.count_dimensions(worker)
+                run.count_dimensions(workers)
             elif seen is not None and run.evidence is not None:
                 run.evidence["dimensions_unknown"] = seen["dimensions_unknown"]
         return Outcome(run.record(fingerprint, told["budget"]), run.maps(), _colors(given))
@@ -142,6 +149,29 @@ def settings_of(record: Any) -> Mapping[str, Any]:
                 )
     told: Mapping[str, Any] = record["settings"]
     return told
+
+
+def require_engine(engine: str) -> None:
+    """Raise for an engine that does not exist, or that has no cluster now."""
+    if engine == LOCAL:
+        return
+    if engine not in CALLS:
+        names = " or ".join(map(repr, (LOCAL, *CALLS)))
+        raise ValueError(Message(Owner("compare"), Setting("engine"), f" must be {names}; got {engine!r}"))
+    open_calls(engine)
+
+
+@contextmanager
+def _workers(run: Run, engine: str) -> Iterator[Workers]:
+    """Have what candidates run on, for the time of the block."""
+    if engine == LOCAL:
+        with Worker(run.folder, run.compiled) as worker:
+            yield Alone(worker)
+        return
+    from .remote import RemoteWorkers
+
+    with open_calls(engine) as calls, RemoteWorkers(engine, calls, run.folder, run.compiled) as workers:
+        yield workers
 
 
 @contextmanager

@@ -1,16 +1,18 @@
-"""Candidates in turn, each in a process that can be ended, within a budget; and the record of it all.
+"""Candidates in their order on one worker or several, within a budget; and the record of it all.
 
 The rules of time:
 
 1. The look at the data may take half of the time left.
-2. Candidates run in their order. Each may take its share of the time left (`Clock.share`), the last one all of it.
-   While others wait, time to start another process is kept back: whoever takes longer is ended with the process.
+2. Candidates begin in their order, each on a worker of its own. Each may take its share of the time left
+   (`Clock.share`); where no more are left than there are workers, all of it. While others wait for a worker, time to
+   start another process is kept back: whoever takes longer is ended with the process.
 3. A candidate whose plan is longer than its share waits until the others have run. Then it may take 1.5 times its plan,
    as far as there is time; it is not begun if its plan is longer than that time.
 4. If none finished for want of time, the one with the shortest plan runs all the same, for 60 s or ten times its plan.
 5. Other settings of the five best methods are tried while twice the time of the first try is left, and a tenth of the
    budget for counting dimensions, which comes last.
-6. Compiling counts against no time, and nothing begins in the last 2 % of the budget.
+6. Compiling counts against no time (on one of W workers, it stops the clock for 1/W of its time), and nothing begins in
+   the last 2 % of the budget.
 """
 
 from __future__ import annotations
@@ -34,9 +36,9 @@ from .budget import Cause, Clock, Reason
 from .candidates import Candidate
 from .dataset import Dataset
 from .measuring import Map
-from .process import Worker
 from .ranking import Judge
 from .request import ASKED, Request
+from .workers import Workers
 
 FORMAT = 1  # of records
 _LOOK = 0.5  # share of the time left that the look at the data may take: all judgement depends on it
@@ -47,6 +49,7 @@ _SEARCHED = 5  # methods, the best of the first round, whose settings are search
 _AGAIN = 2.0  # times what a method took at first that must be left for another of its settings
 _DIMENSIONS = 0.1  # share of the budget that the search leaves for counting the dimensions
 _STOP = 0.02  # share of the budget in which nothing is begun any more
+_RUNNING = "running"  # the status of a candidate until it ends
 _USED_UP = Reason("the budget was used up", Cause.BUDGET)
 _MAP_ROWS = 2000  # rows of each map that are kept for pictures
 _KEPT_OF_ANSWERS = (
@@ -69,62 +72,64 @@ class Run:
     entries: list[dict[str, Any]] = field(default_factory=list)
     restart: float = 0.0  # seconds that another process would need
     compiling: float = 0.0  # seconds that code was compiled for, which no budget counts
+    _begun: dict[int, tuple[Candidate, dict[str, Any]]] = field(default_factory=dict)  # by number, with their plans
 
-    def compiled(self, seconds: float) -> None:
-        """Note that code was compiled, and for how long."""
+    def compiled(self, seconds: float, workers: int = 1) -> None:
+        """Note that code was compiled on one of so many workers, and for how long."""
         self.compiling += seconds
-        self.clock.pause(seconds)
+        self.clock.pause(seconds / workers)
 
-    def look(self, worker: Worker) -> None:
+    def look(self, workers: Workers) -> None:
         """Look at the data; without time for it maps are judged by direct distances."""
         job = {"do": "look", "n_neighbors": self.asked.n_neighbors, "random_state": self.asked.random_state}
-        unready = self._ready(worker, "look at the data")
+        unready = self._ready(workers, "look at the data")
         failed = None if unready is None else unready.text
         seconds = min(_LOOK * self.clock.left, self.clock.left - self.restart)
         if failed is None and seconds <= 0:
             failed = "there was no time to look at the data and then to try a method"
         if failed is None:
-            answer = worker.ask(job, seconds, _relay("look at the data"))
+            answer = workers.ask(job, seconds, _relay("look at the data"))
             failed = None if answer["status"] == "done" else answer["error"]
         if failed is not None:
             self.unseen = failed
             return
         self.evidence = {**answer["evidence"], "dimensions": None, "dimensions_unknown": "they are told of rows alone"}
 
-    def count_dimensions(self, worker: Worker) -> None:
+    def count_dimensions(self, workers: Workers) -> None:
         """Count the dimensions of rows in the time that is left; no candidate waits for it any more."""
         if self.evidence is None or self.given.kind not in ("rows", "categories"):
             return
         answer: Mapping[str, Any] = {"error": _USED_UP.text}
         if self.clock.left >= _STOP * self.clock.budget:
-            failed = self._ready(worker, "count dimensions")
+            failed = self._ready(workers, "count dimensions")
             job = {"do": "dimensions", "random_state": self.asked.random_state}
             answer = {} if failed is None else {"error": failed.text}
             if failed is None:
-                answer = worker.ask(job, self.clock.left, _relay("count dimensions"))
+                answer = workers.ask(job, self.clock.left, _relay("count dimensions"))
         self.evidence["dimensions"] = answer.get("dimensions")
         self.evidence["dimensions_unknown"] = answer.get("error", "")
 
-    def _ready(self, worker: Worker, name: str) -> Reason | None:
-        """Have a process ready, and note how long that takes; return why it failed, or None."""
+    def _ready(self, workers: Workers, name: str) -> Reason | None:
+        """Have a process ready, and note how long that takes; return why there is none, or None."""
         before = self.clock.spent
-        failed = worker.ready(self.clock.left, _relay(name))
+        failed = workers.ready(self.clock.left, _relay(name))
         self.restart = max(self.restart, _RESTART * (self.clock.spent - before))
         return failed
 
-    def all_of(self, worker: Worker, queue: Sequence[Candidate]) -> None:
-        """Run candidates in turn, those last whose plans are longer than their shares."""
+    def all_of(self, workers: Workers, queue: Sequence[Candidate]) -> None:
+        """Run candidates in their order, those last whose plans are longer than their shares."""
         before, late = len(self.entries), list[Candidate]()
         for batch in (queue, late):
             for place, candidate in enumerate(batch):
-                settings.report_progress("compare", len(self.entries) - before, len(queue))
+                self.free(workers)
+                settings.report_progress("compare", self.ended(before), len(queue))
                 if batch is late:
-                    self.one(worker, candidate, len(late) - place)
-                elif not self.one(worker, candidate, len(queue) - place + len(late), late=False):
+                    self.one(workers, candidate, len(late) - place)
+                elif not self.one(workers, candidate, len(queue) - place + len(late), late=False):
                     late.append(candidate)
-        settings.report_progress("compare", len(queue), len(queue))
+        self.rest(workers, before, len(queue))
 
-    def search(self, worker: Worker) -> None:
+    def search(self, workers: Workers) -> None:
         """Try other settings of the best methods."""
         done = self.done()
         order = Judge(done).ranked(done) if done else []
@@ -134,26 +139,28 @@ class Run:
             first, took = Candidate(entry["method"], entry["parameters"], entry["kind"]), sum(entry["seconds"].values())
             queue += [(other, took) for other in candidates.searched(first, self.given.n, entry["learned"])]
         for place, (candidate, took) in enumerate(queue):
+            self.free(workers)
             settings.report_progress("search settings", place, len(queue))
             if _AGAIN * took + reserve > self.clock.left:
                 told = f"it took {took:.1f} s with its default settings, and {self.clock.left:.1f} s were left"
                 self.skip(candidate, _USED_UP if self._used_up else Reason(told, Cause.SEARCH))
             else:
-                self.one(worker, candidate, 1)
+                self.one(workers, candidate, 1)
+        self.rest(workers)
 
     @property
     def _used_up(self) -> bool:
         return self.clock.left < _STOP * self.clock.budget
 
-    def one(self, worker: Worker, candidate: Candidate, waiting: int, late: bool = True) -> bool:
-        """Run the first of so many candidates that wait, or note why not.
+    def one(self, workers: Workers, candidate: Candidate, waiting: int, late: bool = True) -> bool:
+        """Begin the first of so many candidates that wait on a free worker, or note why not.
 
         Return False where its plan is longer than its share, so that others should come first; once it is ``late`` it
         may take what is there.
         """
         whole, planned, reason = self._estimate(candidate)
-        reason = (_USED_UP if self._used_up else reason) or self._ready(worker, candidate.key)
-        seconds, most = self._limits(waiting)
+        reason = (_USED_UP if self._used_up else reason) or self._ready(workers, candidate.key)
+        seconds, most = self._limits(waiting + workers.busy, workers.size)
         if reason is None and planned > seconds:
             if not late:
                 return False
@@ -164,22 +171,49 @@ class Run:
         if reason is not None:
             self.skip(candidate, reason)
             return True
-        self.note(candidate, {**self._fit(worker, candidate, seconds, len(self.entries)), **whole})
+        number = len(self.entries)
+        self.note(candidate, {"status": _RUNNING})
+        self._begun[number] = candidate, whole
+        workers.begin(number, self._job(candidate, number), seconds, _begin(candidate))
         return True
 
-    def _limits(self, waiting: int) -> tuple[float, float]:
-        """Return the share of the first of so many candidates, and the most that leaves time to start a process.
+    def free(self, workers: Workers) -> None:
+        """Note what comes of candidates until a worker is free."""
+        while workers.busy >= workers.size:
+            self._collect(workers)
+
+    def rest(self, workers: Workers, before: int | None = None, total: int = 0) -> None:
+        """Note what comes of all candidates that still run; of the round that began ``before``, progress is told."""
+        while workers.busy:
+            self._collect(workers)
+            if before is not None and workers.busy:
+                settings.report_progress("compare", self.ended(before), total)
+        if before is not None:
+            settings.report_progress("compare", total, total)
+
+    def ended(self, before: int = 0) -> int:
+        """Return how many candidates, but for the first so many, have come to an end of any kind."""
+        return sum(entry["status"] != _RUNNING for entry in self.entries[before:])
+
+    def _collect(self, workers: Workers) -> None:
+        """Note what comes of the candidate that ends next."""
+        number, answer = workers.next()
+        candidate, whole = self._begun.pop(number)
+        self.note(candidate, {**_measured(answer), **whole}, number)
+
+    def _limits(self, unfinished: int, workers: int) -> tuple[float, float]:
+        """Return the share of the next of so many candidates, and the most that leaves time to start a process.
 
         Where there is no such time nobody could follow, so it may take all.
         """
         left, before = self.clock.left, self.clock.left - self.restart
-        if waiting <= 1 or before <= 0:
+        if unfinished <= workers or before <= 0:
             return left, left
-        return min(self.clock.share(waiting), before), before
+        return min(self.clock.share(unfinished, workers), before), before
 
-    def _fit(self, worker: Worker, candidate: Candidate, seconds: float, number: int) -> dict[str, Any]:
-        """Have a candidate fitted and measured within some seconds."""
-        job = {
+    def _job(self, candidate: Candidate, number: int) -> dict[str, Any]:
+        """Return the order to fit a candidate and to measure its map."""
+        return {
             "do": "fit",
             "number": number,
             "method": candidate.method,
@@ -187,14 +221,8 @@ class Run:
             "n_neighbors": self.asked.n_neighbors,
             "geodesic": self.evidence is not None and self.evidence["distances"] == "geodesic",
         }
-        relay = _relay(candidate.key)
-        relay("begin", 0, None)  # a quick one tells nothing itself, and the user may want to stop here
-        answer = worker.ask(job, seconds, relay)
-        if answer["status"] == "done" and not _finite(answer["criteria"]):
-            return {"status": "failed", "error": "its map has no distances or neighbours to measure"}
-        return answer
 
-    def cheapest(self, worker: Worker) -> None:
+    def cheapest(self, workers: Workers) -> None:
         """Run the candidate with the shortest plan although the budget was too small for all of them.
 
         Methods of other packages have no plan that could be trusted, and may never end.
@@ -207,9 +235,10 @@ class Run:
                 if reason is None:
                     plans.append((seconds, entry["number"], candidate, whole))
         for seconds, number, candidate, whole in sorted(plans, key=lambda plan: plan[:2]):
-            if worker.ready(np.inf, _relay(candidate.key)) is not None:
+            if workers.ready(np.inf, _relay(candidate.key)) is not None:
                 return
-            answer = self._fit(worker, candidate, max(_LEAST_SECONDS, _TIMES_PLAN * seconds), number)
+            limit = max(_LEAST_SECONDS, _TIMES_PLAN * seconds)
+            answer = _measured(workers.ask(self._job(candidate, number), limit, _begin(candidate)))
             if answer["status"] == "done":
                 self.note(candidate, {**answer, **whole, "over_budget": True}, number)
                 return
@@ -311,6 +340,23 @@ def _relay(key: str) -> Any:
         settings.report_progress(f"{key}: {stage}", done, total)
 
     return told
+
+
+def _begin(candidate: Candidate) -> Any:
+    """Tell that a candidate begins; return the callback for its progress.
+
+    A quick one tells nothing itself, and the user may want to stop here.
+    """
+    relay = _relay(candidate.key)
+    relay("begin", 0, None)
+    return relay
+
+
+def _measured(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer; one without a value for every criterion is a failure."""
+    if answer["status"] == "done" and not _finite(answer["criteria"]):
+        return {"status": "failed", "error": "its map has no distances or neighbours to measure"}
+    return answer
 
 
 def _finite(criteria: Mapping[str, Any]) -> bool:

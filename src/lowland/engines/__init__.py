@@ -13,6 +13,9 @@ for up to 1,024 columns. Wider sums are merged by longer segments, which differ 
 each chunk changes its place, and no task holds more rows than one chunk and one block. What travels beside them is the
 work (once for each pass), the weights of the rows, and the results.
 
+**Calls.** Work that keeps something on a worker, such as the process that fits candidates of a comparison, is called
+there by `Calls`.
+
 **Another engine** is one file with an `Engine` and a `Table`, and a row in `ENGINES`.
 """
 
@@ -24,6 +27,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..data.scans.table_scan import TableScan
+from .calls import Calls, Here
 from .engine import Engine, FrameTable, Piece, ScanTable, Table
 
 # Packages whose tables have an engine, and the module of it; its function `open_table` returns a `Table`.
@@ -32,6 +36,8 @@ ENGINES = {"dask": "lowland.engines.dask_table"}
 FRAMES = {"dask": "lowland.engines.dask_frames"}
 # Engines whose workers can read files; the function `open_scan` returns a `ScanTable`.
 SCANS = {"dask": "lowland.engines.dask_scan"}
+# Engines whose workers can be called one by one; the functions `open_calls` and `here` return `Calls` and `Here`.
+CALLS = {"dask": "lowland.engines.dask_calls"}
 
 
 def holds(X: Any) -> bool:
@@ -67,6 +73,18 @@ def open_scan(scan: TableScan, engine: str = "dask", rows: int | None = None) ->
     return table
 
 
+def open_calls(engine: str) -> Calls:
+    """Return calls on chosen workers of the cluster that is current; raise if there is none."""
+    calls: Calls = importlib.import_module(CALLS[engine]).open_calls()
+    return calls
+
+
+def here(engine: str) -> Here:
+    """Return the worker that runs this call."""
+    worker: Here = importlib.import_module(CALLS[engine]).here()
+    return worker
+
+
 @contextmanager
 def connected(scheduler: str | None = None, workers: int | None = None) -> Iterator[Any]:
     """Connect to a Dask scheduler, or start worker processes here, and make that the current client meanwhile."""
@@ -76,14 +94,19 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> Itera
 
 
 __all__ = [
+    "CALLS",
     "ENGINES",
+    "Calls",
     "Engine",
     "FrameTable",
+    "Here",
     "Piece",
     "ScanTable",
     "Table",
     "connected",
+    "here",
     "holds",
+    "open_calls",
     "open_frames",
     "open_scan",
     "open_table",

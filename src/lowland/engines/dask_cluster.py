@@ -43,10 +43,17 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> Itera
 def started(workers: int) -> Iterator[Any]:
     """Start worker processes of one thread each on this machine; yield their cluster."""
     distributed = _distributed()
+    import dask
+
     environment = dict(os.environ)
+    preload = [*dask.config.get("distributed.worker.preload"), f"{__package__}.dask_interrupt"]
     try:
         local = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.ERROR
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.ERROR,
+            preload=preload,
         )
     except (OSError, RuntimeError) as error:
         raise ClusterError(f"worker processes could not be started: {_first_line(error)}") from error
@@ -71,6 +78,31 @@ def _distributed() -> Any:
     return distributed
 
 
+def current_client() -> Any:
+    """Return the current client; raise where there is none."""
+    distributed = _distributed()
+    try:
+        client = distributed.Client.current()
+    except ValueError:
+        raise ClusterError(
+            "there is no Dask client: create one, such as distributed.Client('tcp://scheduler:8786'), or "
+            "distributed.Client() for processes on this machine"
+        ) from None
+    if client.asynchronous:
+        raise ClusterError("the Dask client is asynchronous: create one with asynchronous=False")
+    return client
+
+
+def own_version() -> str:
+    """Return the version of Lowland, as workers are asked for it."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("lowland")
+    except metadata.PackageNotFoundError:  # a source tree that is not installed
+        return "unknown"
+
+
 @contextmanager
 def cluster_errors(client: Any) -> Iterator[None]:
     """Raise faults of the cluster as `ClusterError`; errors of the work itself are raised unchanged."""
@@ -91,18 +123,19 @@ def cluster_errors(client: Any) -> Iterator[None]:
             "a worker has no Lowland: install it on all workers, in the version of the client"
         ) from error
     except (CommClosedError, CancelledError, AsyncCancelled) as error:
-        raise _lost(client, error) from error
+        raise lost(client, error) from error
     except (OSError, TimeoutError, RuntimeError) as error:
         if client.status == "running" or isinstance(error, ClusterError):
             raise
-        raise _lost(client, error) from error
+        raise lost(client, error) from error
 
 
-def _lost(client: Any, error: BaseException) -> ClusterError:
+def lost(client: Any, error: BaseException) -> ClusterError:
+    """Return the error of a scheduler that is gone, or that another client told to cancel the work."""
     address = getattr(getattr(client, "scheduler", None), "address", None) or "of the client"
     return ClusterError(
         f"the Dask scheduler {address} cannot be reached, or cancelled the work ({_first_line(error)}): check that it "
-        "runs, create a new Client and fit again; no model was fitted"
+        "runs, create a new Client and repeat the call, which left no result"
     )
 
 

@@ -19,7 +19,7 @@ import cloudpickle
 
 from ..core import settings, thread_pool
 from ..core.errors import ClusterError, MissingExtraError
-from .dask_cluster import cluster_errors, require_workers
+from .dask_cluster import cluster_errors, own_version, require_workers
 from .engine import Engine, Piece, State
 
 try:
@@ -30,9 +30,7 @@ try:
     from dask.base import get_scheduler
     from dask.core import get_dependencies
 except ImportError as error:  # a collection of Dask without one of the packages that its parts need
-    raise MissingExtraError(
-        f"rows of Dask need the extra of this name: pip install 'lowland[dask]' ({error})"
-    ) from error
+    raise MissingExtraError(f"Dask needs the extra of this name: pip install 'lowland[dask]' ({error})") from error
 
 _AHEAD = 4  # chunks in flight for each thread of the workers
 _AHEAD_LARGE = 1  # the same where results are as large as the rows
@@ -101,22 +99,13 @@ class _Packed:
         self._work = work
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, (_version(), cloudpickle.dumps(self._work))
+        return _unpacked, (own_version(), cloudpickle.dumps(self._work))
 
 
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("lowland")
-    except PackageNotFoundError:  # a source tree that is not installed
-        return "unknown"
-
-
-def _unpacked(version: str, work: bytes) -> Any:
-    if version != _version():
+def _unpacked(sender: str, work: bytes) -> Any:
+    if sender != own_version():
         raise ClusterError(
-            f"a worker has Lowland {_version()} and the client {version}: install the same version on all of them"
+            f"a worker has Lowland {own_version()} and the client {sender}: install the same version on all of them"
         )
     return cloudpickle.loads(work)
 
@@ -180,7 +169,7 @@ def _on_scheduler(get: Any, work: Any, groups: Iterable[Sequence[Piece]], large:
 def _on_cluster(client: Any, work: Any, groups: Iterable[Sequence[Piece]], large: bool) -> Generator[Any, None, None]:
     """Run on the workers of a client; results are taken in order, and the tasks that follow are already submitted."""
     with cluster_errors(client):
-        threads = require_workers(client, _version())
+        threads = require_workers(client, own_version())
         sent = client.submit(cloudpickle.loads, packed(work), key=f"lowland-work-{uuid.uuid4().hex}")
     ahead, at_once = (_AHEAD_LARGE if large else _AHEAD) * threads, 1 if large else threads
     source, waiting, bridge = _with_shared(groups), deque[Any](), list[Any]()

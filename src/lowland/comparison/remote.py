@@ -1,0 +1,377 @@
+"""Candidates on the workers of a cluster, one at a time on each: its other end is `hosting`.
+
+A worker that is lost takes its job along: the job runs once more on another worker, within what is left of its time,
+and fails if that one is lost, too. Workers that join later take the places of lost ones.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+import uuid
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import settings
+from ..core.errors import ClusterError, LowlandWarning
+from ..core.message import Message, Owner
+from ..engines.calls import LOST, PENDING, Calls
+from . import hosting
+from .budget import Cause, Reason
+from .workers import Answer, Job, Told, Workers
+
+_POLL = 0.05  # seconds between two looks at the calls and the user
+_ROLL_CALL = 1.0  # seconds between two looks at who is there
+_LATE = 10.0  # seconds that an answer may be late of which nothing is heard: the worker has not even begun
+_MISSES = 2  # starts in a row that may be lost before a worker is said to have no process
+_CLOSE_SECONDS = 10.0  # seconds within which all that was made on workers must be gone
+_OVER = "its share of the budget was over"
+
+
+@dataclass
+class _Order:
+    """A job on its way: what is done, until when, and what was heard of it."""
+
+    number: int
+    job: Job
+    told: Told
+    until: float
+    serial: int
+    compiled: float = 0.0
+    heard: float = 0.0  # when the last message came
+    last: tuple[str, int, int | None] = ("begin", 0, None)
+    lost: str = ""  # the address of the worker that was lost with it
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left of its time, without those of compiling."""
+        return self.until + self.compiled - time.monotonic()
+
+    @property
+    def overdue(self) -> bool:
+        """Whether its worker should have ended it, and is not at work on it."""
+        return self.left < -_LATE and time.monotonic() > self.heard + _LATE
+
+
+@dataclass
+class _Worker:
+    """A worker of the cluster, as it is known here."""
+
+    address: str
+    threads: int
+    token: str = ""
+    opened: Any = None  # the call that keeps its folder and process
+    stored: Any = None  # the last call that wrote files there
+    call: Any = None  # what it does: start a process, or an order
+    order: _Order | None = None
+    up: bool = False  # whether it has a process
+    reason: Reason | None = None  # why it has none
+    misses: int = 0  # starts that were lost in a row, such as for the worker that was to hand it the rows
+
+    @property
+    def idle(self) -> bool:
+        """Whether it does nothing."""
+        return self.call is None
+
+
+class RemoteWorkers(Workers):
+    """Workers of a cluster; use it in ``with``: nothing of it is left there afterwards.
+
+    ``pause`` is told seconds of compiling and the number of workers.
+    """
+
+    def __init__(self, engine: str, calls: Calls, folder: Path, pause: Callable[[float, int], None]) -> None:
+        self._engine, self._calls, self._folder, self._pause = engine, calls, folder, pause
+        self._workers: list[_Worker] = []
+        self._most, self._hosts = 0, set[str]()  # tokens of what is open on workers
+        self._addresses: dict[str, str] = {}  # by the tokens of all that was ever opened
+        self._waiting: deque[_Order] = deque()  # lost with a worker, to be done by another one
+        self._answers: deque[tuple[int, Answer]] = deque()
+        self._messages: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
+        self._news = threading.Event()
+        self._counted, self._serial = time.monotonic(), 0
+
+    def __enter__(self) -> RemoteWorkers:
+        self._calls.listen(self._hear)
+        try:
+            self._adopt(self._calls.workers())
+        except BaseException:
+            self._close()
+            raise
+        self._most = self.size
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    @property
+    def size(self) -> int:
+        """The number of workers, busy ones included."""
+        return len(self._workers)
+
+    @property
+    def busy(self) -> int:
+        """The number of jobs that were begun and not answered."""
+        return len(self._waiting) + len(self._answers) + sum(worker.order is not None for worker in self._workers)
+
+    def ready(self, seconds: float, told: Told) -> Reason | None:
+        """Have a process ready on a free worker within some seconds; return why there is none, or None."""
+        until = time.monotonic() + seconds
+        for worker in self._workers:
+            worker.reason = None
+        while True:
+            self._step()
+            if any(worker.idle and worker.up for worker in self._workers):
+                return None
+            for worker in self._workers:
+                if worker.reason is None:
+                    self._start(worker, until - time.monotonic())
+            if all(worker.idle for worker in self._workers):
+                return self._workers[0].reason
+            if time.monotonic() > until:
+                return Reason("there was no time to start a process", Cause.SHARE)
+            told("begin", 0, None)
+            self._wait()
+
+    def begin(self, number: int, job: Job, seconds: float, told: Told) -> None:
+        """Send a job to a free worker whose process is ready."""
+        self._serial += 1
+        order = _Order(number, job, told, time.monotonic() + seconds, self._serial)
+        self._give(order, next(worker for worker in self._workers if worker.idle and worker.up))
+
+    def next(self) -> tuple[int, Answer]:
+        """Wait for the next answer; return it with the number of its job."""
+        while not self._answers:
+            heard = self._step()
+            running = [worker.order for worker in self._workers if worker.order is not None]
+            for order in heard or running[:1] or list(self._waiting)[:1]:
+                order.told(*order.last)  # lets the user cancel while methods say nothing
+            if not self._answers:
+                self._wait()
+        return self._answers.popleft()
+
+    # -- a look at everything ------------------------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        self._news.wait(_POLL)
+        self._news.clear()
+
+    def _hear(self, message: list[Any]) -> None:
+        """Take a message, in the thread of the client."""
+        self._messages.put(message)
+        self._news.set()
+
+    def _step(self) -> list[_Order]:
+        """Take what has come, see who is there, and send on what waits; return the orders that were heard of."""
+        heard = list(self._heard())
+        if time.monotonic() > self._counted + _ROLL_CALL:
+            self._roll_call()
+        for worker in list(self._workers):
+            if worker.call is not None:  # of one that was dropped meanwhile there is none
+                self._look_at(worker)
+        while self._waiting and self._send_on():
+            pass
+        return heard
+
+    def _heard(self) -> Iterator[_Order]:
+        """Take the messages, and yield the orders of which there is progress."""
+        while not self._messages.empty():
+            token, what, *more = self._messages.get()
+            if what == hosting.OPEN:
+                self._hosts.add(token)
+            elif what == hosting.CLOSED:
+                self._hosts.discard(token)
+            else:
+                order = next((w.order for w in self._workers if w.token == token), None)
+                serial, stage, done, total, compiled = more
+                if order is not None and order.serial == serial:
+                    order.last, order.heard = (stage, done, total), time.monotonic()
+                    self._note_compiling(order, compiled)
+                    yield order
+
+    def _note_compiling(self, order: _Order, compiled: float) -> None:
+        """Count seconds of compiling: of an order they are told in total."""
+        if compiled > order.compiled:
+            self._pause(compiled - order.compiled, max(1, self.size))
+            order.compiled = compiled
+
+    def _look_at(self, worker: _Worker) -> None:
+        """Take what a worker has done."""
+        done, order = self._calls.outcome(worker.call), worker.order
+        if done is PENDING:
+            if order is not None and order.overdue:
+                self._forget(worker)
+                self._answer(order, {"status": "ended", "error": _OVER, "cause": Cause.SHARE})
+            return
+        if done is LOST:  # the worker, or what it was to take from another one that is gone
+            done = hosting.GONE
+        worker.call.release()
+        worker.call, worker.order, worker.up = None, None, done.up
+        if order is None:
+            worker.misses = worker.misses + 1 if done.answer is None else 0
+            worker.reason = None if 0 < worker.misses <= _MISSES else hosting.reason_of(done)
+            if done.compiled:
+                self._pause(done.compiled, max(1, self.size))
+        else:
+            self._note_compiling(order, done.compiled)
+        if done.answer is None:
+            self._forget(worker)
+            self._roll_call()
+            if order is not None:
+                self._lose(order, worker.address)
+        elif order is not None:
+            self._keep(worker, order, done)
+
+    def _keep(self, worker: _Worker, order: _Order, done: hosting.Done) -> None:
+        """Keep the files of an answer, also on the other workers if all need them."""
+        try:
+            for name, content in done.files.items():
+                (self._folder / name).write_bytes(content)
+        except OSError as error:
+            text = f"what it found cannot be written to {self._folder}: {error.strerror}"
+            self._answer(order, {"status": "failed", "error": text})
+            return
+        if done.files and order.job["do"] != "fit":
+            others = [other for other in self._workers if other is not worker and other.opened is not None]
+            self._store(others, done.files)
+        self._answer(order, done.answer or {})
+
+    def _answer(self, order: _Order, answer: Answer) -> None:
+        self._answers.append((order.number, answer))
+
+    # -- workers that come and go --------------------------------------------------------------------------------------
+
+    def _roll_call(self) -> None:
+        """Drop the workers that are gone, and let new ones take their places."""
+        alive = self._calls.alive()
+        for worker in [w for w in self._workers if w.address not in alive]:
+            self._workers.remove(worker)
+            order = worker.order
+            self._forget(worker)
+            if order is not None:
+                self._lose(order, worker.address)
+        if self.size < self._most and (not self._workers or alive.keys() - {w.address for w in self._workers}):
+            self._adopt(self._calls.workers())  # raises where nobody is left
+        self._counted = time.monotonic()
+
+    def _adopt(self, threads: dict[str, int]) -> None:
+        """Take workers that are not known yet, no more than there were at first."""
+        known = {worker.address for worker in self._workers}
+        new = [_Worker(address, count) for address, count in threads.items() if address not in known]
+        new = new[: self._most - self.size] if self._most else new
+        self._workers += new
+        self._open(new)
+
+    def _lose(self, order: _Order, address: str) -> None:
+        """Let another worker do what was lost, or give it up the second time."""
+        if order.lost:
+            text = f"the workers of the cluster that ran it, {order.lost} and {address}, were lost; perhaps they had "
+            self._answer(order, {"status": "failed", "error": f"{text}too little memory"})
+            return
+        order.lost = address
+        self._waiting.append(order)
+
+    def _send_on(self) -> bool:
+        """Give the first of the orders that wait to a worker, or answer it; return False where it has to wait."""
+        order = self._waiting[0]
+        if order.left <= 0:
+            over = f"the worker {order.lost} that ran it was lost, and {_OVER}"
+            self._answer(order, {"status": "ended", "error": over, "cause": Cause.SHARE})
+        elif (worker := next((w for w in self._workers if w.idle and w.up), None)) is not None:
+            self._give(order, worker)
+        elif not all(worker.idle for worker in self._workers):
+            return False
+        elif all(worker.reason is not None for worker in self._workers):
+            reason = self._workers[0].reason
+            assert reason is not None
+            self._answer(order, {"status": "failed", "error": reason.text, "cause": reason.cause})
+        else:
+            for worker in self._workers:
+                self._start(worker, order.left)
+            return False
+        self._waiting.popleft()
+        return True
+
+    # -- calls ---------------------------------------------------------------------------------------------------------
+
+    def _begin(self, worker: _Worker, function: Callable[..., Any], *values: Any) -> Any:
+        call = self._calls.begin(worker.address, function, *values)
+        call.add_done_callback(lambda _: self._news.set())
+        return call
+
+    def _open(self, workers: list[_Worker]) -> None:
+        """Send all files to workers that have none."""
+        if not workers:
+            return
+        paths = [path for path in self._folder.iterdir() if not path.name.startswith("map")]
+        files = {path.name: np.asarray(np.memmap(path, np.uint8, "r")) for path in paths}
+        sent = self._calls.send(files)
+        limit = settings.memory_limit() if settings.limit_is_given() else None
+        for worker in workers:
+            worker.token = uuid.uuid4().hex
+            self._addresses[worker.token] = worker.address
+            means = (self._engine, self._calls.to, worker.threads, limit)
+            worker.opened = worker.stored = self._begin(worker, hosting.open_host, worker.token, sent, *means)
+        sent.release()
+
+    def _store(self, workers: list[_Worker], files: Any) -> None:
+        """Send more files to workers; what they are asked later waits for them."""
+        if workers:
+            arrays = {name: np.frombuffer(content, np.uint8) for name, content in files.items()}
+            sent = self._calls.send(arrays)
+            for worker in workers:
+                before, worker.stored = worker.stored, self._begin(worker, hosting.store, worker.stored, sent)
+                if before is not worker.opened:
+                    before.release()
+            sent.release()
+
+    def _start(self, worker: _Worker, seconds: float) -> None:
+        """Have an idle worker start a process where it has none."""
+        if not worker.idle or worker.up:
+            return
+        if worker.opened is None:
+            self._open([worker])
+        worker.reason = None
+        worker.call = self._begin(worker, hosting.start, worker.stored, seconds)
+
+    def _give(self, order: _Order, worker: _Worker) -> None:
+        """Send an order to a worker."""
+        worker.order, order.heard = order, time.monotonic()
+        worker.call = self._begin(worker, hosting.ask, worker.stored, order.serial, order.job, order.left)
+
+    def _forget(self, worker: _Worker) -> None:
+        """Give up what a worker keeps and does: whatever still runs there ends."""
+        for call in (worker.call, worker.stored, worker.opened):
+            if call is not None:
+                call.release()
+        worker.opened = worker.stored = worker.call = worker.order = None
+        worker.up = False
+
+    def _close(self) -> None:
+        """Have everything on the workers ended and removed, and wait until it is."""
+        for worker in self._workers:
+            self._forget(worker)
+        until = time.monotonic() + _CLOSE_SECONDS
+        while left := self._left():
+            if time.monotonic() > until:
+                text = f"the workers {', '.join(left)} have not ended their part yet; they are busy"
+                warnings.warn(Message(Owner("compare"), text), LowlandWarning, stacklevel=2)
+                return
+            self._wait()
+
+    def _left(self) -> list[str]:
+        """Return which workers still have a folder or a process of this comparison."""
+        for _ in self._heard():
+            continue
+        left = {self._addresses[token] for token in self._hosts}
+        try:
+            return sorted(left & self._calls.alive().keys()) if left else []
+        except ClusterError:  # without their scheduler, workers end by themselves
+            return []

@@ -1,0 +1,75 @@
+"""`Calls` and `Here`: functions on chosen workers of a cluster, for work that keeps something there, such as a process.
+
+What a call returns stays on its worker until whoever called releases it, cancels it or dies. `Here.wait_while_held`
+tells that on the worker, so what a call keeps there can be removed whatever happens to the caller.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PENDING = object()  # the outcome of a call that has not ended
+LOST = object()  # the outcome of a call that will never end, since its worker or what it takes is gone
+
+
+class Calls(ABC):
+    """Calls on the workers of a cluster; use it in ``with``. Faults of the cluster are raised as `ClusterError`.
+
+    ``to`` is the address that `Here.tell` sends messages to.
+    """
+
+    to: tuple[str, ...]
+
+    @abstractmethod
+    def __enter__(self) -> Calls: ...
+
+    @abstractmethod
+    def __exit__(self, *_: object) -> None: ...
+
+    @abstractmethod
+    def workers(self) -> dict[str, int]:
+        """Return the threads of the workers that are there; wait for one, and raise if none can do the work."""
+
+    @abstractmethod
+    def alive(self) -> dict[str, int]:
+        """Return the threads of the workers that are there, perhaps of none."""
+
+    @abstractmethod
+    def send(self, value: Any) -> Any:
+        """Send a value to the cluster, once; return what calls take as it: workers get it from each other."""
+
+    @abstractmethod
+    def begin(self, worker: str, function: Callable[..., Any], *values: Any) -> Any:
+        """Have a worker call a function; return the call, which has ``release`` and ``add_done_callback``.
+
+        Values are plain ones, what `send` returned, and calls on the same worker. A call ends as `LOST` or never if its
+        worker is gone, which `alive` tells.
+        """
+
+    @abstractmethod
+    def outcome(self, call: Any) -> Any:
+        """Return what a call returned, `PENDING` or `LOST`; raise what it raised."""
+
+    @abstractmethod
+    def listen(self, heard: Callable[[Any], None]) -> None:
+        """Have a function told the messages that are sent to ``to``; it is called in another thread."""
+
+
+class Here(ABC):
+    """The worker that runs this call, as seen from the call."""
+
+    address: str
+    folder: Path  # where the worker keeps files; the cluster removes what is left there
+    memory_limit: int | None  # bytes that the worker may take
+    variables: frozenset[str]  # environment variables that suit the worker's own process, not those that it starts
+
+    @abstractmethod
+    def tell(self, to: tuple[str, ...], message: Any) -> None:
+        """Send a message of plain values to who listens there."""
+
+    @abstractmethod
+    def wait_while_held(self) -> None:
+        """Return when the result of this call, which is about to end, is wanted no more, or the worker closes."""

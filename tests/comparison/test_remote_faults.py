@@ -1,0 +1,392 @@
+"""Workers of a cluster that are lost, late or cannot start, on a stand-in for the cluster; and their other end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+
+import pytest
+
+from lowland.comparison import hosting, remote
+from lowland.comparison.budget import Cause
+from lowland.comparison.hosting import Done
+from lowland.core import settings
+from lowland.core.errors import ClusterError, LowlandWarning
+from lowland.engines.calls import LOST, PENDING, Calls
+
+STARTED = Done({}, {}, 0.0, True)
+
+
+def done(text: str = "yes", **files: bytes) -> Done:
+    return Done({"status": "done", "text": text}, files, 0.0, True)
+
+
+class Call:
+    """A call that ends as is told."""
+
+    def __init__(self, worker, function, values):
+        self.worker, self.function, self.values, self.released = worker, function.__name__, values, False
+
+    def release(self):
+        self.released = True
+        if self.function == "open_host" and self.cluster.closes:
+            self.cluster.heard([self.values[0], hosting.CLOSED])
+
+    def add_done_callback(self, told):
+        self.told = told
+
+
+class Cluster(Calls):
+    """Workers that answer jobs by a list of outcomes, in the order in which they are asked."""
+
+    to = ("topic", "name")
+
+    def __init__(self, workers, *outcomes, starts=STARTED):
+        self.there, self.outcomes, self.starts = dict.fromkeys(workers, 1), list(outcomes), starts
+        self.calls, self.sent, self.closes = list[Call](), [], True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def workers(self):
+        if not self.there:
+            raise ClusterError("no worker")
+        return dict(self.there)
+
+    def alive(self):
+        return dict(self.there)
+
+    def send(self, value):
+        self.sent.append(sorted(value))
+        return Call(None, dict, ())
+
+    def begin(self, worker, function, *values):
+        self.calls.append(Call(worker, function, values))
+        if function is hosting.open_host:
+            self.calls[-1].cluster = self
+            self.heard([values[0], hosting.OPEN])
+        if function is hosting.ask:
+            self.calls[-1].outcome = self.outcomes.pop(0)
+        return self.calls[-1]
+
+    def outcome(self, call):
+        if call.function == "start":
+            return self.starts.pop(0) if isinstance(self.starts, list) else self.starts
+        return call.outcome(call) if callable(call.outcome) else call.outcome
+
+    def listen(self, heard):
+        self.heard = heard
+
+
+@pytest.fixture
+def at_work(tmp_path, monkeypatch):
+    """Open workers on a cluster, whose faults are seen at once."""
+    monkeypatch.setattr(remote, "_ROLL_CALL", 0.0)
+    monkeypatch.setattr(remote, "_POLL", 0.001)
+    (tmp_path / "rows.npy").write_bytes(b"rows")
+    paused = []
+
+    def opened(cluster):
+        return remote.RemoteWorkers("here", cluster, tmp_path, lambda *seconds: paused.append(seconds))
+
+    opened.paused = paused
+    return opened
+
+
+def asked(workers, number=0, seconds=60.0, do="fit"):
+    assert workers.ready(10.0, lambda *_: None) is None
+    workers.begin(number, {"do": do, "number": number}, seconds, lambda *_: None)
+
+
+def lose(cluster, *also):
+    """Return an outcome that never comes, since the worker is gone; others may come instead."""
+
+    def outcome(call):
+        cluster.there.pop(call.worker, None)
+        cluster.there.update(dict.fromkeys(also, 1))
+        return PENDING
+
+    return outcome
+
+
+def test_jobs_run_side_by_side_and_answers_come_as_they_end(at_work, tmp_path):
+    slow = [PENDING, PENDING, PENDING, done("slow")]
+    cluster = Cluster("ab", lambda call: slow.pop(0), done("quick", **{"map1.npz": b"a map"}))
+    with at_work(cluster) as workers:
+        assert workers.size == 2
+        asked(workers, 0)
+        asked(workers, 1)
+        assert workers.busy == 2
+        assert [workers.next()[1]["text"] for _ in range(2)] == ["quick", "slow"]
+        assert workers.busy == 0
+    assert {call.worker for call in cluster.calls if call.function == "ask"} == {"a", "b"}
+    assert (tmp_path / "map1.npz").read_bytes() == b"a map"
+    assert cluster.sent == [["rows.npy"]], "once, for both"
+    assert all(call.released for call in cluster.calls), "so that nothing is kept there"
+
+
+def test_a_look_is_sent_to_the_others(at_work, tmp_path):
+    cluster = Cluster("abc", done(**{"direct.npz": b"d", "geodesic.npz": b"g"}), done(), done(), done())
+    with at_work(cluster) as workers:
+        asked(workers, -1, do="look")
+        workers.next()
+        for number in range(3):
+            asked(workers, number)
+    assert cluster.sent[1:] == [["direct.npz", "geodesic.npz"]]
+    first, *fits = (call for call in cluster.calls if call.function == "ask")
+    stored = {call.worker: call for call in cluster.calls if call.function == "store"}
+    assert stored.keys() == set("abc") - {first.worker}
+    for call in fits:
+        assert call.worker == first.worker or call.values[0] is stored[call.worker], "a job waits for the files"
+
+
+def test_a_job_of_a_lost_worker_is_done_by_another(at_work):
+    cluster = Cluster("ab")
+    cluster.outcomes = [lose(cluster), done("by another")]
+    with at_work(cluster) as workers:
+        asked(workers)
+        assert workers.next() == (0, {"status": "done", "text": "by another"})
+        assert workers.size == 1
+    one, other = (call for call in cluster.calls if call.function == "ask")
+    assert {one.worker, other.worker} == {"a", "b"}
+    assert other.values[-1] < 60.0, "within what is left of its time"
+
+
+def test_a_job_that_loses_two_workers_has_failed(at_work):
+    cluster = Cluster("abc")
+    cluster.outcomes = [lose(cluster), lose(cluster), done()]
+    with at_work(cluster) as workers:
+        asked(workers)
+        _, answer = workers.next()
+        assert answer["status"] == "failed"
+        assert "the workers of the cluster that ran it, a and b, were lost; perhaps they had too" in answer["error"]
+        asked(workers)
+        assert workers.next()[1]["status"] == "done", "the third one goes on"
+
+
+def test_new_workers_take_the_places_of_lost_ones(at_work):
+    cluster = Cluster("ab")
+    cluster.outcomes = [lose(cluster, "c", "d"), done()]
+    with at_work(cluster) as workers:
+        asked(workers)
+        assert workers.next()[1]["status"] == "done"
+        assert workers.size == 2, "no more than there were"
+    assert cluster.sent == [["rows.npy"]] * 2, "also to the new one"
+
+
+def test_without_any_worker_left_the_cluster_has_failed(at_work):
+    cluster = Cluster("a")
+    cluster.outcomes = [lose(cluster)]
+    with at_work(cluster) as workers:
+        asked(workers)
+        with pytest.raises(ClusterError, match="no worker"):
+            workers.next()
+
+
+@pytest.mark.parametrize("outcome", [LOST, hosting.GONE], ids=["lost", "gone"])
+def test_what_was_lost_on_a_worker_that_is_there_is_made_anew(at_work, outcome):
+    """Such as a process of the cluster that started again at its address."""
+    cluster = Cluster("a", outcome, done("again"))
+    with at_work(cluster) as workers:
+        asked(workers)
+        assert workers.next()[1]["text"] == "again"
+    assert [call.function for call in cluster.calls] == ["open_host", "start", "ask"] * 2
+    tokens = [call.values[0] for call in cluster.calls if call.function == "open_host"]
+    assert len(set(tokens)) == 2
+
+
+def test_a_lost_job_whose_time_is_over_is_not_begun_again(at_work):
+    cluster = Cluster("ab")
+    cluster.outcomes = [lose(cluster)]
+    with at_work(cluster) as workers:
+        asked(workers, seconds=0.0)
+        _, answer = workers.next()
+    assert (answer["status"], answer["cause"]) == ("ended", Cause.SHARE)
+    assert "the worker a that ran it was lost, and its share" in answer["error"]
+
+
+def test_a_worker_that_does_not_begin_a_job_is_not_waited_for(at_work, monkeypatch):
+    monkeypatch.setattr(remote, "_LATE", 0.1)
+    cluster = Cluster("a", PENDING, done())
+    with at_work(cluster) as workers:
+        asked(workers, seconds=0.05)
+        start = time.monotonic()
+        _, answer = workers.next()
+        assert 0.1 < time.monotonic() - start < 5
+        assert (answer["status"], answer["error"]) == ("ended", "its share of the budget was over")
+        asked(workers)
+        assert workers.next()[1]["status"] == "done"
+
+
+def test_a_worker_that_is_heard_of_ends_its_job_itself(at_work, monkeypatch):
+    monkeypatch.setattr(remote, "_LATE", 0.1)
+    cluster, began = Cluster("a"), time.monotonic()
+
+    def outcome(call):
+        token = next(call.values[0] for call in cluster.calls if call.function == "open_host")
+        cluster.heard([token, hosting.AT_WORK, call.values[1], "compiling", 0, None, 0.0])
+        return done() if time.monotonic() > began + 0.5 else PENDING
+
+    cluster.outcomes = [outcome]
+    with at_work(cluster) as workers:
+        asked(workers, seconds=0.05)
+        assert workers.next()[1]["status"] == "done"
+
+
+def test_compiling_is_told_once_for_the_number_of_workers(at_work):
+    cluster, told = Cluster("ab"), []
+
+    def outcome(call):
+        token = next(c.values[0] for c in cluster.calls if c.function == "open_host" and c.worker == call.worker)
+        serial = call.values[1]
+        for number, compiled in ((serial, 2.0), (serial, 3.0), (serial + 1, 9.0)):
+            cluster.heard([token, hosting.AT_WORK, number, "fit", 1, 2, compiled])
+        call.outcome = Done({"status": "done"}, {}, 3.5, True)
+        return PENDING
+
+    cluster.outcomes = [outcome]
+    with at_work(cluster) as workers:
+        assert workers.ready(10.0, lambda *_: None) is None
+        workers.begin(0, {"do": "fit", "number": 0}, 60.0, lambda *progress: told.append(progress))
+        workers.next()
+    assert at_work.paused == [(2.0, 2), (1.0, 2), (0.5, 2)]
+    assert ("fit", 1, 2) in told
+
+
+def test_processes_that_do_not_start_are_told(at_work):
+    failed = Done({"error": "the process ended with code 3", "cause": "other"}, {}, 0.0, False)
+    cluster = Cluster("ab", starts=failed)
+    with at_work(cluster) as workers:
+        assert workers.ready(10.0, lambda *_: None).text == "the process ended with code 3"
+        cluster.starts = STARTED
+        assert workers.ready(10.0, lambda *_: None) is None, "and tried again"
+    with at_work(Cluster("a", starts=PENDING)) as workers:
+        assert workers.ready(0.01, lambda *_: None) == ("there was no time to start a process", Cause.SHARE)
+    cluster = Cluster("ab", starts=STARTED)
+    cluster.outcomes = [lose(cluster)]
+    with at_work(cluster) as workers:
+        asked(workers)
+        workers._workers[1].up, cluster.starts = False, failed
+        assert workers.next() == (0, {"status": "failed", "error": failed.answer["error"], "cause": Cause.OTHER})
+
+
+def test_a_start_that_is_lost_is_tried_again_on_a_worker_that_is_there(at_work):
+    """The rows may have been on another one that is gone."""
+    with at_work(Cluster("a", starts=[LOST, LOST, STARTED])) as workers:
+        assert workers.ready(10.0, lambda *_: None) is None
+    with at_work(Cluster("a", starts=LOST)) as workers:
+        assert workers.ready(10.0, lambda *_: None).text == "its process on the cluster was ended", "but not for ever"
+
+
+def test_a_map_that_cannot_be_written_here_is_a_failure(at_work, monkeypatch):
+    def full(path, content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with at_work(Cluster("a", done(**{"map0.npz": b"a map"}))) as workers:
+        asked(workers)
+        _, answer = workers.next()
+    assert answer["status"] == "failed"
+    assert answer["error"].endswith("No space left on device")
+
+
+def test_what_is_not_ended_is_told(at_work, monkeypatch):
+    monkeypatch.setattr(remote, "_CLOSE_SECONDS", 0.01)
+    cluster = Cluster("abc")
+    workers = at_work(cluster)
+    workers.__enter__()
+    cluster.closes = False
+    del cluster.there["c"]  # of one that is gone nothing is left
+    with pytest.warns(LowlandWarning, match="the workers a, b have not ended their part yet"):
+        workers.__exit__()
+
+
+# -- the other end -----------------------------------------------------------------------------------------------------
+
+
+class Place:
+    """A worker of a cluster, seen from a call."""
+
+    address, memory_limit, held, opened = "tcp://here", None, True, 1
+
+    def __init__(self, folder):
+        self.folder, self.told, self.variables = folder, [], frozenset({"TRIM"})
+
+    def tell(self, to, message):
+        self.told.append((to, message))
+
+    def wait_while_held(self):
+        while self.held:
+            time.sleep(0.01)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    found = Place(tmp_path)
+    monkeypatch.setattr(hosting, "here", lambda engine: found)
+    yield found
+    found.held = False
+    until = time.monotonic() + 10
+    while hosting._hosts and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not hosting._hosts
+    assert [message for _, message in found.told] == [["token", hosting.OPEN], ["token", hosting.CLOSED]] * found.opened
+    assert list(tmp_path.glob("lowland-compare-*")) == [], "a host leaves nothing"
+
+
+@pytest.mark.parametrize(
+    ("asked", "own", "given", "least"), [(None, None, None, None), (5, None, None, 5), (5, 4, 6, 4), (None, 4, 3, 3)]
+)
+def test_the_least_of_the_memory_limits_is_kept(place, asked, own, given, least):
+    place.memory_limit = own
+    with settings.config(memory_limit=given):
+        hosting.open_host("token", {}, "here", ("to",), 3, asked)
+    host = hosting._hosts["token"]
+    assert (host._worker._threads, host._worker._limit) == (3, least)
+
+
+def test_a_process_has_the_threads_of_the_worker_and_none_of_its_allocator(place, monkeypatch):
+    monkeypatch.setenv("TRIM", "1")
+    monkeypatch.setenv("KEPT", "1")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    hosting.open_host("token", {}, "here", ("to",), 3, None)
+    monkeypatch.setattr("subprocess.Popen", started := Started())
+    with pytest.raises(ZeroDivisionError):
+        hosting.start("token", 1.0)
+    made = started.options["env"]
+    names = ("TRIM", "KEPT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOWLAND_THREADS")
+    assert [made.get(name) for name in names] == [None, "1", "3", "3", "3", "3"]
+    assert "LOWLAND_MEMORY_LIMIT" not in made
+
+
+class Started:
+    """Notes how a process would be started."""
+
+    def __call__(self, words, **options):
+        self.options = options
+        raise ZeroDivisionError
+
+
+def test_rows_that_cannot_be_written_are_told_with_the_folder(place, monkeypatch):
+    class Full:
+        def __getitem__(self, key):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(hosting, "memoryview", lambda content: Full()[0], raising=False)
+    words = r"the worker tcp://here cannot write the rows of the comparison to .*: No space left on device; give it"
+    place.opened = 0
+    with pytest.raises(ClusterError, match=words):
+        hosting.open_host("token", {"rows.npy": b"rows"}, "here", ("to",), 1, None)
+
+
+def test_jobs_for_a_host_that_is_not_there_are_gone(place):
+    assert hosting.ask("token", 1, {"do": "fit", "number": 0}, 1.0) is hosting.GONE
+    assert hosting.start("token", 1.0) is hosting.GONE
+    hosting.open_host("token", {}, "here", ("to",), 1, None)
+    assert hosting.ask("token", 1, {"do": "fit", "number": 0}, 1.0).answer is None, "it has no process"
+    assert hosting.store("token", {"more.npz": b"more"}) == "token"
+    assert [path.read_bytes() for path in place.folder.glob("*/more.npz")] == [b"more"]
