@@ -123,8 +123,10 @@ def pagerank(
             show_default=False,
         ),
     ] = (),
-    tol: Annotated[float, Parameter(help="Stop when a step changes the scores by less than this in all.")] = 1e-10,
-    max_iter: Annotated[int, Parameter(help="Most steps.")] = 1000,
+    tol: Annotated[
+        float, Parameter(help="Stop when a step changes the scores by at most this, summed over all nodes.")
+    ] = 1e-10,
+    max_iter: Annotated[int, Parameter(help="Maximum number of steps.")] = 1000,
     top: Top = 20,
     out: Out = None,
     figure: Figure = None,

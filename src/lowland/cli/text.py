@@ -34,7 +34,7 @@ SEARCH_KEYS = {
 ADD_KEYS = {
     **INDEX_KEYS,
     "added": "number of added documents",
-    "drift": "share of what an index of all documents would hold that this one misses",
+    "drift": "share of the squared weights that a new index would represent and this one does not",
 }
 CONCEPT_KEYS = {
     "concepts": "for each: number, strength, terms and documents with their weights",
@@ -135,7 +135,7 @@ def search(
     top: Top = 10,
     common: Common | None = None,
 ) -> Answer:
-    """List the documents that are closest in meaning to a query, with the terms that matched.
+    """List the documents that are closest in meaning to a query, with the terms that contribute most.
 
     Example: lowland text search docs.lowland "heat transfer at the nose" -k 5
     """
@@ -178,8 +178,8 @@ def add(
 ) -> Answer:
     """Add documents to an index without indexing the others again.
 
-    Words that the index does not know are ignored. The drift is the share of what a new index of all documents would
-    hold that this one misses; above 0.01 a warning advises to index all documents again.
+    Words that the index does not know are ignored. The drift is the share of the squared weights that a new index
+    of all documents would represent and this one does not; above 0.01 a warning recommends indexing again.
 
     Example: lowland text add docs.lowland more.jsonl
     """

@@ -67,7 +67,7 @@ def pagerank(
     tol : float
         The 1-norm of the last change of the scores, x → Gx, is at most this.
     max_iter : int
-        Most steps; then a `NotConvergedWarning` reports the change.
+        Maximum number of steps; then a `NotConvergedWarning` reports the change.
 
     Returns
     -------
