@@ -7,6 +7,8 @@ import datetime
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 import lowland
 from lowland.core.errors import CellError, DataError, LowlandWarning
@@ -207,3 +209,67 @@ def test_values_in_another_unit_are_told(frame, tmp_path):
     model = lowland.recipe(lowland.PCA(2), columns=["b", "c"], missing="mean", scale="standard").fit(frame)
     with pytest.warns(LowlandWarning, match="column 'b': the new values are about 1,000 times larger"):
         model.transform(scan(tmp_path / "new.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("how", "passes"),
+    [
+        ({"drop": ["id"], "dates": "drop"}, 2),  # the choice of columns and the deviations, PCA
+        ({"missing": "mean", "missing_category": "level", "drop": ["id"], "dates": "drop"}, 3),
+        ({"missing": "mean", "missing_category": "level", "drop": ["id"], "dates": "elapsed"}, 4),
+    ],
+    ids=["no gaps", "gaps", "gaps and dates"],
+)
+def test_columns_are_chosen_in_the_first_pass_of_the_next_step(frame, tmp_path, how, passes):
+    complete = frame.drop_nulls() if "missing" not in how else frame
+    complete.drop("sex").write_parquet(tmp_path / "rows.parquet")
+    table = scan(tmp_path / "rows.parquet")
+    model = lowland.fit(lowland.recipe(lowland.PCA(2), scale="standard", **how), table)
+    assert table.passes == passes
+    same_learned(lowland.recipe(lowland.PCA(2), scale="standard", **how).fit(complete.drop("sex")), model)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [({}, {"drop": ["a"]}), ({}, {"drop": ["n"], "types": {"b": "category"}}), ({"types": {"n": "category"}}, {})],
+    ids=["fewer columns", "other types", "types before"],
+)
+def test_columns_that_are_chosen_twice(frame, tmp_path, first, second):
+    frame.select("a", "b", "c", "n").drop_nulls().write_parquet(tmp_path / "rows.parquet")
+    one, two = lowland.steps.SelectColumns(**first), lowland.steps.SelectColumns(**second)
+    model = Pipeline([("one", one), ("two", two), ("codes", lowland.steps.EncodeCategories()), ("map", lowland.PCA(2))])
+    table = scan(tmp_path / "rows.parquet")
+    in_blocks = lowland.fit(clone(model), table)
+    same_learned(clone(model).fit(pl.concat(list(table.frames()))), in_blocks)
+
+
+@pytest.mark.parametrize(
+    "fails", [lowland.steps.TransformColumns({"log": ["nope"]}), lowland.steps.TransformColumns({"log": ["a"]})]
+)
+def test_a_step_that_fails_leaves_none_half_fitted(frame, tmp_path, fails):
+    """Before its pass, and in the pass that it shares."""
+    frame.write_parquet(tmp_path / "rows.parquet")
+    select = lowland.steps.SelectColumns(["a", "b"])
+    model = Pipeline([("columns", select), ("log", fails), ("map", lowland.PCA(1))])
+    with pytest.raises(DataError):
+        lowland.fit(model, scan(tmp_path / "rows.parquet"))
+    for step in (select, fails):
+        assert [name for name in vars(step) if name.endswith("_")] == []
+
+
+def test_a_first_method_gets_the_table_as_it_is(tmp_path):
+    """Codes stay whole numbers and half precision stays, as if the method were alone."""
+    rng = np.random.default_rng(0)
+    codes = pl.DataFrame({"k": rng.integers(0, 3, 200), "x": rng.standard_normal(200), "y": rng.standard_normal(200)})
+    codes.write_parquet(tmp_path / "rows.parquet")
+    table = scan(tmp_path / "rows.parquet")
+    chain = Pipeline([("first", lowland.FAMD(2, categorical=["k"])), ("second", lowland.PCA(2))])
+    first = lowland.fit(chain, table)[0]
+    alone = lowland.FAMD(2, categorical=["k"]).fit(table)
+    assert list(first.get_feature_names_out()) == list(alone.get_feature_names_out())
+    assert str(first.levels_) == str(alone.levels_)
+    np.save(tmp_path / "half.npy", rng.standard_normal((100, 5)).astype(np.float16))
+    pipeline = lowland.fit(
+        Pipeline([("first", lowland.PCA(3)), ("second", lowland.PCA(2))]), scan(tmp_path / "half.npy")
+    )
+    assert pipeline[0].components_.dtype == lowland.PCA(3).fit(scan(tmp_path / "half.npy")).components_.dtype

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import polars as pl
@@ -9,7 +11,6 @@ import polars as pl
 from ..contract.reducer import Reducer
 from ..methods.steps.opening_rows import in_blocks
 from ..methods.steps.step import Learning, Step, StepChange
-from ..methods.steps.training_rows import TrainingRows
 from ..rows.block import block_rows
 from .coordinates import block_map
 
@@ -49,29 +50,46 @@ def learn_before(model: Any, rows: Any) -> Any:
     table = in_blocks(rows)
     assert table is not None
     waiting: list[Learning] = []
-    for step in steps_of(model)[:-1]:
-        if isinstance(step, Step):
-            learning = step.begin(table)
-            if step.keeps_rows and table.named:
+    with _forgetting(waiting):
+        for step in steps_of(model)[:-1]:
+            if isinstance(step, Step):
+                learning = step.begin(table)
+                if not learning.same_rows:
+                    with _forgetting([learning]):
+                        _finish(waiting)
                 waiting.append(learning)
-                table = learning.rows
-                continue
-            learning.finish(*waiting)
-            table, waiting = table.changed(StepChange(step, table.named, new=False)), []
-            continue
-        table = _learned(waiting, table)
-        waiting = []
-        step.fit(table.table())
-        table = table.changed(MethodChange(step), named=False, block=block_rows(step.n_features_in_))
-    return _learned(waiting, table).table()
+                if step.keeps_rows and table.named:
+                    table = learning.rows
+                else:
+                    _finish(waiting)
+                    table = table.changed(StepChange(step, table.named, new=False))
+                rows = None
+            else:
+                _finish(waiting)
+                step.fit(table.table() if rows is None else rows)  # the first method gets the table as it was given
+                table = table.changed(MethodChange(step), named=False, block=block_rows(step.n_features_in_))
+                rows = None
+        _finish(waiting)
+    return table.table() if rows is None else rows
 
 
-def _learned(waiting: list[Learning], table: TrainingRows) -> TrainingRows:
-    """Finish the steps that wait for a pass."""
-    if waiting:
-        *before, last = waiting
+def _finish(learning: list[Learning]) -> None:
+    """Make the passes of steps that can learn in one pass, and take them off the list."""
+    if learning:
+        *before, last = learning
         last.finish(*before)
-    return table
+        learning.clear()
+
+
+@contextmanager
+def _forgetting(waiting: list[Learning]) -> Iterator[None]:
+    """Forget what steps that still wait for a pass have learned if anything fails in the block."""
+    try:
+        yield
+    except BaseException:
+        for one in waiting:
+            one.forget()
+        raise
 
 
 class MethodChange:

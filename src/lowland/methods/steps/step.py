@@ -175,7 +175,8 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
                 self.feature_names_in_ = np.array(rows.names, dtype=object)
             chosen = chosen.typed(self.kinds_in_)
             passes = self._learn(chosen)
-            return Learning(self, chosen, next(passes, []), passes)
+            same = self.names_in_ == list(rows.names) and type(self)._converted is Step._converted
+            return Learning(self, chosen, same, next(passes, []), passes)
 
     @contextmanager
     def _forgetting(self) -> Iterator[None]:
@@ -260,11 +261,13 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
 class Learning:
     """A step that has begun to learn from ``rows``: the folds of its next pass, and the passes after it.
 
-    Steps that keep their rows can learn in the first pass of the step after them.
+    Steps that keep their rows can learn in the first pass of the step after them, if that learns from the ``same_rows``
+    as it was given: all columns, as they are.
     """
 
     step: Step
     rows: TrainingRows
+    same_rows: bool
     folds: list[Fold]
     passes: Passes
 
@@ -279,6 +282,10 @@ class Learning:
             for one in (*before, self):
                 for further in one.passes:
                     one.rows.run(*further)
+
+    def forget(self) -> None:
+        """Forget what the step has learned: the fit has failed."""
+        self.step._forget()
 
 
 class StepChange:
