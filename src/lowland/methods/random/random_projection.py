@@ -148,10 +148,8 @@ class RandomProjection(LinearReducer):
             record.warn(message(text, n_components=self.n_components_), DimensionalityWarning)
         if self.kind_ == "identity":
             needed = k if (k := bound(n, self.eps)) < 10**15 else "more than 10¹⁵"
-            text = (
-                f"RandomProjection: to keep distances of {n} rows within {{eps}}, {needed} dimensions are needed, and "
-            )
-            text += f"there are {d} columns: all were kept; use a larger value, or set {{n_components}}"
+            text = f"RandomProjection: to keep distances of {n} rows within {{eps}}, {needed} dimensions are needed, "
+            text += f"and there are {d} columns: all were kept; use a larger value, or set {{n_components}}"
             record.warn(message(text, eps=self.eps, n_components=...), RankWarning)
         with record.stage("draw"):
             drawn = RandomMap.draw(self.kind_, d, self.n_components_, self.eps, rows.dtype, rng)
