@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from ...core.errors import WriteError
+from .changed import of_type, picked
 from .table_scan import Array, Span, TableScan
 
 _FREE_SHARE = 0.1  # of the disk, which stays free
@@ -181,13 +182,13 @@ class ScratchScan(TableScan):
     def _frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
         columns = list(self.schema)
         for frame in self.scratch.frames(start, rows):
-            yield frame.select(columns)
+            yield picked(frame, columns)
 
     def first_frames(self) -> Iterator[pl.DataFrame]:
         """Yield the first rows; a copy is not begun for them."""
         columns, copied = list(self.schema), self.scratch.copied_frames()
         for frame in self.scratch.scan.first_frames() if copied is None else copied:
-            yield frame.select(columns)
+            yield picked(frame, columns)
 
     def first_array(self, rows: int) -> Array:
         """Return the numbers of the first rows."""
@@ -195,9 +196,9 @@ class ScratchScan(TableScan):
 
     def _arrays(self, start: int, rows: int) -> Iterator[Array]:
         kind = pl.Float32 if self.dtype == np.float32 else pl.Float64
-        chosen = pl.col(self.names or []).cast(kind)
+        chosen = list(self.names or [])
         for frame in self.scratch.frames(start, rows):
-            yield np.ascontiguousarray(frame.select(chosen).to_numpy(order="c"))
+            yield np.ascontiguousarray(of_type(picked(frame, chosen), kind).to_numpy(order="c"))
 
     def count(self) -> int:
         """Return the number of rows."""

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from ...rows.sampling import reservoir_of
+from . import frames
 from .folds import Fold
 
 Array = Any
@@ -17,10 +18,11 @@ _MEDIAN_ROWS = 20_000  # drawn rows whose median is taken as the typical size, f
 _LEAST_MEDIAN_ROWS, _MEDIAN_CELLS = 1000, 1 << 22
 
 
-def _absolute(column: pl.Series) -> Array:
+def _absolute(values: Array) -> Array:
     """Return the absolute values of a column; NaN for those that are 0, missing or infinite."""
-    values = np.abs(column.to_numpy().astype(np.float64, copy=False))  # NaN where a cell is missing
-    return np.where((values > 0) & np.isfinite(values), values, np.nan)
+    sizes = np.abs(values)
+    sizes[(sizes == 0) | (sizes == np.inf)] = np.nan
+    return sizes
 
 
 class Sizes(Fold):
@@ -43,8 +45,8 @@ class Sizes(Fold):
         keys, places = self._drawn.candidates(start, frame.height)
         low, high = np.full(len(self._names), np.inf), np.zeros(len(self._names))
         drawn = np.full((len(places), len(self._names)), np.nan)
-        for j, name in enumerate(self._names):
-            values = _absolute(frame[name])
+        for j, column in enumerate(frames.each_column(frame, self._names)):
+            values = _absolute(column)
             low[j], high[j] = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=0.0)
             drawn[:, j] = values[places]
         return low, high, (start, frame.height, keys, places, drawn)

@@ -67,6 +67,24 @@ class _ColumnPart(NamedTuple):
     squares: Array
 
 
+def _sums_of(x: Array) -> tuple[float, ...]:
+    """Return the sums of the values of a column, as in `_ColumnPart`; column by column they stay in the cache."""
+    gaps = np.isnan(x)
+    count = len(x) - np.count_nonzero(gaps)
+    if not count:
+        return 0, np.inf, -np.inf, 0.0, 0.0, 1.0, 0.0
+    low, high = np.fmin.reduce(x), np.fmax.reduce(x)
+    origin = low / 2 + high / 2
+    unit = np.ldexp(1.0, np.frexp(max(high - origin, origin - low))[1])
+    apart = x - origin
+    apart /= unit
+    apart[gaps] = 0.0
+    offset = 0.0 if low == high else apart.sum() / count
+    apart -= offset
+    apart[gaps] = 0.0
+    return count, low, high, origin, offset * unit, unit, np.square(apart, out=apart).sum()
+
+
 class ColumnSums(Fold):
     """Number of values, smallest, largest, mean and standard deviation (divisor N) of columns of numbers.
 
@@ -91,22 +109,11 @@ class ColumnSums(Fold):
 
     def part(self, start: int, frame: pl.DataFrame) -> _ColumnPart:
         """Return the sums of a block."""
-        X = frames.by_column(frame, self.names)
-        seen = ~np.isnan(X)
-        count = seen.sum(axis=0)
-        some, known = np.maximum(count, 1), count > 0
-        low, high = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
-        lowest, highest = np.where(known, low, 0.0), np.where(known, high, 0.0)
-        origin = lowest / 2 + highest / 2
-        unit = np.ldexp(1.0, np.frexp(np.maximum(highest - origin, origin - lowest))[1])
-        apart = (X - origin) / unit
-        if not seen.all():
-            apart[~seen] = 0.0
-        offset = np.where(low == high, 0.0, apart.sum(axis=0) / some)
-        apart -= offset
-        if not seen.all():
-            apart[~seen] = 0.0
-        return _ColumnPart(count, low, high, origin, offset * unit, unit, (apart**2).sum(axis=0))
+        with np.errstate(invalid="ignore"):  # of infinite cells
+            found = np.array(list(map(_sums_of, frames.each_column(frame, self.names)))).reshape(-1, 7)
+        if not np.isfinite(found[found[:, 0] > 0]).all():
+            frames.numbers(frame, self.names)  # raises at the first infinite cell in the order of the rows
+        return _ColumnPart(found[:, 0].astype(np.int64), *found[:, 1:].T)
 
     def add(self, part: _ColumnPart) -> None:
         """Merge the sums of the next block."""
@@ -200,7 +207,7 @@ class SampledNumbers(Fold):
     def part(self, start: int, frame: pl.DataFrame) -> tuple[int, int, Array, Array, Array]:
         """Return the drawn rows of a block."""
         keys, places = self._reservoir.candidates(start, frame.height)
-        return start, frame.height, keys, places, frames.numbers(frame.select(self.names)[places], self.names)
+        return start, frame.height, keys, places, frames.numbers(frame[places], self.names)
 
     def add(self, part: tuple[int, int, Array, Array, Array]) -> None:
         """Keep the drawn rows of the next block."""

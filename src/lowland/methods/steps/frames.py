@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...core.errors import CellError, DataError
 from ...core.formatting import count
 from ...core.message import Remedies
 from ...data.cells import cell_advice
+from ...data.scans.changed import of_type, picked
 from ...rows import columns as cells
 
 Array = Any
@@ -129,7 +130,7 @@ def numbers(frame: pl.DataFrame, names: Sequence[str]) -> Array:
     >>> numbers(pl.DataFrame({"a": [1, None], "b": [0.5, 2.0]}), ["a", "b"]).tolist()
     [[1.0, 0.5], [nan, 2.0]]
     """
-    chosen = frame.select(names).cast(pl.Float64)
+    chosen = of_type(picked(frame, list(names)), pl.Float64)
     X = np.array(chosen.to_numpy(), dtype=np.float64, order="C") if names else np.empty((frame.height, 0))
     if np.isinf(X).any():
         i, c = (int(place) for place in np.argwhere(np.isinf(X))[0])
@@ -137,17 +138,17 @@ def numbers(frame: pl.DataFrame, names: Sequence[str]) -> Array:
     return X
 
 
-def by_column(frame: pl.DataFrame, names: Sequence[str]) -> Array:
-    """Return the same numbers with each column in one piece of memory, which is quicker to add up.
+def each_column(frame: pl.DataFrame, names: Sequence[str]) -> Iterator[Array]:
+    """Yield columns of numbers as float64 vectors, NaN for missing cells.
 
-    >>> by_column(pl.DataFrame({"a": [1, None]}), ["a"]).ravel().tolist()
-    [1.0, nan]
+    >>> [column.tolist() for column in each_column(pl.DataFrame({"a": [1, None], "b": [0.5, 2.0]}), ["a", "b"])]
+    [[1.0, nan], [0.5, 2.0]]
     """
-    chosen = frame.select(names).cast(pl.Float64)
-    X = np.asarray(chosen.to_numpy(order="fortran")) if names else np.empty((frame.height, 0))
-    if np.isinf(X).any():
-        numbers(frame, names)  # raises at the first cell in the order of the rows
-    return X
+    chosen = picked(frame, list(names))
+    if any(column.null_count() for column in chosen.iter_columns()):  # NumPy's way to NaN takes five times as long
+        chosen = chosen.select(pl.all().cast(pl.Float64).fill_null(float("nan")))
+    for column in chosen.iter_columns():
+        yield column.to_numpy().astype(np.float64, copy=False)
 
 
 def with_numbers(frame: pl.DataFrame, names: Sequence[str], X: Array) -> pl.DataFrame:
@@ -183,7 +184,7 @@ def matched(frame: pl.DataFrame, names: Sequence[str], owner: str) -> pl.DataFra
     there = set(frame.columns)
     gone = [name for name in names if name not in there]
     if not gone:
-        return frame.select(names)
+        return picked(frame, list(names))
     free = {name.lower(): name for name in sorted(there - set(names))}
     near = [free[key] for key in difflib.get_close_matches(gone[0].lower(), list(free), n=3)]
     hint = f"; similar names: {', '.join(map(repr, near))}" if near else ""

@@ -15,7 +15,7 @@ import polars as pl
 from ...core import thread_pool
 from ...core.errors import CellError, DataError
 from ...core.read_ahead import ahead
-from ...data.scans.changed import ChangedScan
+from ...data.scans.changed import ChangedScan, picked
 from ...data.scans.table_scan import TableScan
 from ...engines import Piece
 from ...rows.journal import Journal, Progress
@@ -293,7 +293,7 @@ class Selection:
 
     def __call__(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the columns of some rows."""
-        return frame.select(self._names)
+        return picked(frame, self._names)
 
 
 class Typing:
