@@ -13,7 +13,6 @@ import uuid
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from ..core.message import Message, Owner
 from ..engines.calls import LOST, PENDING, Calls
 from . import hosting
 from .budget import Cause, Reason
+from .orders import Order, RemoteWorker
 from .workers import Answer, Job, Told, Workers
 
 _POLL = 0.05  # seconds between two looks at the calls and the user
@@ -35,52 +35,6 @@ _CLOSE_SECONDS = 10.0  # seconds within which all that was made on workers must 
 _OVER = "its share of the budget was over"
 
 
-@dataclass
-class _Order:
-    """A job on its way: what is done, until when, and what was heard of it."""
-
-    number: int
-    job: Job
-    told: Told
-    until: float
-    serial: int
-    compiled: float = 0.0
-    heard: float = 0.0  # when the last message came
-    last: tuple[str, int, int | None] = ("begin", 0, None)
-    lost: str = ""  # the address of the worker that was lost with it
-
-    @property
-    def left(self) -> float:
-        """The seconds that are left of its time, without those of compiling."""
-        return self.until + self.compiled - time.monotonic()
-
-    @property
-    def overdue(self) -> bool:
-        """Whether its worker should have ended it, and is not at work on it."""
-        return self.left < -_LATE and time.monotonic() > self.heard + _LATE
-
-
-@dataclass
-class _Worker:
-    """A worker of the cluster, as it is known here."""
-
-    address: str
-    threads: int
-    token: str = ""
-    opened: Any = None  # the call that keeps its folder and process
-    stored: Any = None  # the last call that wrote files there
-    call: Any = None  # what it does: start a process, or an order
-    order: _Order | None = None
-    up: bool = False  # whether it has a process
-    reason: Reason | None = None  # why it has none
-    misses: int = 0  # starts that were lost in a row, such as for the worker that was to hand it the rows
-
-    @property
-    def idle(self) -> bool:
-        """Whether it does nothing."""
-        return self.call is None
-
-
 class RemoteWorkers(Workers):
     """Workers of a cluster; use it in ``with``: nothing of it is left there afterwards.
 
@@ -89,10 +43,10 @@ class RemoteWorkers(Workers):
 
     def __init__(self, engine: str, calls: Calls, folder: Path, pause: Callable[[float, int], None]) -> None:
         self._engine, self._calls, self._folder, self._pause = engine, calls, folder, pause
-        self._workers: list[_Worker] = []
+        self._workers: list[RemoteWorker] = []
         self._most, self._hosts = 0, set[str]()  # tokens of what is open on workers
         self._addresses: dict[str, str] = {}  # by the tokens of all that was ever opened
-        self._waiting: deque[_Order] = deque()  # lost with a worker, to be done by another one
+        self._waiting: deque[Order] = deque()  # lost with a worker, to be done by another one
         self._answers: deque[tuple[int, Answer]] = deque()
         self._messages: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
         self._news = threading.Event()
@@ -143,7 +97,7 @@ class RemoteWorkers(Workers):
     def begin(self, number: int, job: Job, seconds: float, told: Told) -> None:
         """Send a job to a free worker whose process is ready."""
         self._serial += 1
-        order = _Order(number, job, told, time.monotonic() + seconds, self._serial)
+        order = Order(number, job, told, time.monotonic() + seconds, self._serial)
         self._give(order, next(worker for worker in self._workers if worker.idle and worker.up))
 
     def next(self) -> tuple[int, Answer]:
@@ -168,7 +122,7 @@ class RemoteWorkers(Workers):
         self._messages.put(message)
         self._news.set()
 
-    def _step(self) -> list[_Order]:
+    def _step(self) -> list[Order]:
         """Take what has come, see who is there, and send on what waits; return the orders that were heard of."""
         heard = list(self._heard())
         if time.monotonic() > self._counted + _ROLL_CALL:
@@ -180,7 +134,7 @@ class RemoteWorkers(Workers):
             pass
         return heard
 
-    def _heard(self) -> Iterator[_Order]:
+    def _heard(self) -> Iterator[Order]:
         """Take the messages, and yield the orders of which there is progress."""
         while not self._messages.empty():
             token, what, *more = self._messages.get()
@@ -196,17 +150,17 @@ class RemoteWorkers(Workers):
                     self._note_compiling(order, compiled)
                     yield order
 
-    def _note_compiling(self, order: _Order, compiled: float) -> None:
+    def _note_compiling(self, order: Order, compiled: float) -> None:
         """Count seconds of compiling: of an order they are told in total."""
         if compiled > order.compiled:
             self._pause(compiled - order.compiled, max(1, self.size))
             order.compiled = compiled
 
-    def _look_at(self, worker: _Worker) -> None:
+    def _look_at(self, worker: RemoteWorker) -> None:
         """Take what a worker has done."""
         done, order = self._calls.outcome(worker.call), worker.order
         if done is PENDING:
-            if order is not None and order.overdue:
+            if order is not None and _overdue(order):
                 self._forget(worker)
                 self._answer(order, {"status": "ended", "error": _OVER, "cause": Cause.SHARE})
             return
@@ -229,7 +183,7 @@ class RemoteWorkers(Workers):
         elif order is not None:
             self._keep(worker, order, done)
 
-    def _keep(self, worker: _Worker, order: _Order, done: hosting.Done) -> None:
+    def _keep(self, worker: RemoteWorker, order: Order, done: hosting.Done) -> None:
         """Keep the files of an answer, also on the other workers if all need them."""
         try:
             for name, content in done.files.items():
@@ -243,7 +197,7 @@ class RemoteWorkers(Workers):
             self._store(others, done.files)
         self._answer(order, done.answer or {})
 
-    def _answer(self, order: _Order, answer: Answer) -> None:
+    def _answer(self, order: Order, answer: Answer) -> None:
         self._answers.append((order.number, answer))
 
     # -- workers that come and go --------------------------------------------------------------------------------------
@@ -264,12 +218,12 @@ class RemoteWorkers(Workers):
     def _adopt(self, threads: dict[str, int]) -> None:
         """Take workers that are not known yet, no more than there were at first."""
         known = {worker.address for worker in self._workers}
-        new = [_Worker(address, count) for address, count in threads.items() if address not in known]
+        new = [RemoteWorker(address, count) for address, count in threads.items() if address not in known]
         new = new[: self._most - self.size] if self._most else new
         self._workers += new
         self._open(new)
 
-    def _lose(self, order: _Order, address: str) -> None:
+    def _lose(self, order: Order, address: str) -> None:
         """Let another worker do what was lost, or give it up the second time."""
         if order.lost:
             text = f"the workers of the cluster that ran it, {order.lost} and {address}, were lost; perhaps they had "
@@ -301,12 +255,12 @@ class RemoteWorkers(Workers):
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 
-    def _begin(self, worker: _Worker, function: Callable[..., Any], *values: Any) -> Any:
+    def _begin(self, worker: RemoteWorker, function: Callable[..., Any], *values: Any) -> Any:
         call = self._calls.begin(worker.address, function, *values)
         call.add_done_callback(lambda _: self._news.set())
         return call
 
-    def _open(self, workers: list[_Worker]) -> None:
+    def _open(self, workers: list[RemoteWorker]) -> None:
         """Send all files to workers that have none."""
         if not workers:
             return
@@ -321,7 +275,7 @@ class RemoteWorkers(Workers):
             worker.opened = worker.stored = self._begin(worker, hosting.open_host, worker.token, sent, *means)
         sent.release()
 
-    def _store(self, workers: list[_Worker], files: Any) -> None:
+    def _store(self, workers: list[RemoteWorker], files: Any) -> None:
         """Send more files to workers; what they are asked later waits for them."""
         if workers:
             arrays = {name: np.frombuffer(content, np.uint8) for name, content in files.items()}
@@ -332,7 +286,7 @@ class RemoteWorkers(Workers):
                     before.release()
             sent.release()
 
-    def _start(self, worker: _Worker, seconds: float) -> None:
+    def _start(self, worker: RemoteWorker, seconds: float) -> None:
         """Have an idle worker start a process where it has none."""
         if not worker.idle or worker.up:
             return
@@ -341,12 +295,12 @@ class RemoteWorkers(Workers):
         worker.reason = None
         worker.call = self._begin(worker, hosting.start, worker.stored, seconds)
 
-    def _give(self, order: _Order, worker: _Worker) -> None:
+    def _give(self, order: Order, worker: RemoteWorker) -> None:
         """Send an order to a worker."""
         worker.order, order.heard = order, time.monotonic()
         worker.call = self._begin(worker, hosting.ask, worker.stored, order.serial, order.job, order.left)
 
-    def _forget(self, worker: _Worker) -> None:
+    def _forget(self, worker: RemoteWorker) -> None:
         """Give up what a worker keeps and does: whatever still runs there ends."""
         for call in (worker.call, worker.stored, worker.opened):
             if call is not None:
@@ -375,3 +329,8 @@ class RemoteWorkers(Workers):
             return sorted(left & self._calls.alive().keys()) if left else []
         except ClusterError:  # without their scheduler, workers end by themselves
             return []
+
+
+def _overdue(order: Order) -> bool:
+    """Return whether its worker should have ended an order, and is not at work on it."""
+    return order.left < -_LATE and time.monotonic() > order.heard + _LATE

@@ -1,0 +1,51 @@
+"""What `remote` knows of a job on its way to a worker of a cluster, and of such a worker."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from .budget import Reason
+from .workers import Job, Told
+
+
+@dataclass(eq=False)
+class Order:
+    """A job on its way: what is done, until when, and what was heard of it."""
+
+    number: int
+    job: Job
+    told: Told
+    until: float
+    serial: int
+    compiled: float = 0.0
+    heard: float = 0.0  # when the last message came
+    last: tuple[str, int, int | None] = ("begin", 0, None)
+    lost: str = ""  # the address of the worker that was lost with it
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left of its time, without those of compiling."""
+        return self.until + self.compiled - time.monotonic()
+
+
+@dataclass(eq=False)
+class RemoteWorker:
+    """A worker of the cluster, as it is known to the client."""
+
+    address: str
+    threads: int
+    token: str = ""
+    opened: Any = None  # the call that keeps its folder and process
+    stored: Any = None  # the last call that wrote files there
+    call: Any = None  # what it does: start a process, or an order
+    order: Order | None = None
+    up: bool = False  # whether it has a process
+    reason: Reason | None = None  # why it has none
+    misses: int = 0  # starts that were lost in a row, such as for the worker that was to hand it the rows
+
+    @property
+    def idle(self) -> bool:
+        """Whether it does nothing."""
+        return self.call is None
