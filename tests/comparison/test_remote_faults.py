@@ -178,6 +178,20 @@ def test_new_workers_take_the_places_of_lost_ones(at_work):
     assert cluster.sent == [["rows.npy"]] * 2, "also to the new one"
 
 
+@pytest.mark.parametrize("joins", [True, False], ids=["joined", "without process"])
+def test_a_lost_job_starts_a_process_on_a_free_worker_while_another_one_is_busy(at_work, joins):
+    cluster = Cluster("ab" if joins else "abc")
+    busy = [PENDING] * 50 + [done("long")]
+    cluster.outcomes = [lambda call: busy.pop(0), lose(cluster, *("c" if joins else "")), done("on c")]
+    with at_work(cluster) as workers:
+        asked(workers, 0)
+        if not joins:
+            workers._workers[2].up = False
+        asked(workers, 1)
+        assert workers.next() == (1, {"status": "done", "text": "on c"})
+        assert workers.next()[1]["text"] == "long"
+
+
 def test_without_any_worker_left_the_cluster_has_failed(at_work):
     cluster = Cluster("a")
     cluster.outcomes = [lose(cluster)]

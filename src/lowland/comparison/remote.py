@@ -240,16 +240,15 @@ class RemoteWorkers(Workers):
             self._answer(order, {"status": "ended", "error": over, "cause": Cause.SHARE})
         elif (worker := next((w for w in self._workers if w.idle and w.up), None)) is not None:
             self._give(order, worker)
-        elif not all(worker.idle for worker in self._workers):
-            return False
-        elif all(worker.reason is not None for worker in self._workers):
-            reason = self._workers[0].reason
-            assert reason is not None
-            self._answer(order, {"status": "failed", "error": reason.text, "cause": reason.cause})
         else:
             for worker in self._workers:
-                self._start(worker, order.left)
-            return False
+                if worker.reason is None:
+                    self._start(worker, order.left)
+            if not all(worker.idle for worker in self._workers):
+                return False
+            reason = self._workers[0].reason  # nobody is busy, and none of them has a process
+            assert reason is not None
+            self._answer(order, {"status": "failed", "error": reason.text, "cause": reason.cause})
         self._waiting.popleft()
         return True
 
