@@ -44,7 +44,7 @@ class Cluster(Calls):
 
     def __init__(self, workers, *outcomes, starts=STARTED):
         self.there, self.outcomes, self.starts = dict.fromkeys(workers, 1), list(outcomes), starts
-        self.calls, self.sent, self.closes = list[Call](), [], True
+        self.calls, self.sent, self.closes, self.unfit = list[Call](), [], True, ""
 
     def __enter__(self):
         return self
@@ -52,10 +52,15 @@ class Cluster(Calls):
     def __exit__(self, *_):
         pass
 
-    def workers(self):
-        if not self.there:
+    def workers(self, besides=()):
+        found = {address: count for address, count in self.there.items() if address not in besides}
+        if not found:
             raise ClusterError("no worker")
-        return dict(self.there)
+        return found
+
+    def require(self, workers):
+        for address in set(self.unfit) & set(workers):
+            raise ClusterError(f"the worker {address} has Lowland 99.0")
 
     def alive(self):
         return dict(self.there)
@@ -190,6 +195,25 @@ def test_a_lost_job_starts_a_process_on_a_free_worker_while_another_one_is_busy(
         asked(workers, 1)
         assert workers.next() == (1, {"status": "done", "text": "on c"})
         assert workers.next()[1]["text"] == "long"
+
+
+def test_a_new_worker_that_cannot_do_the_work_is_not_used(at_work):
+    cluster = Cluster("ab", starts=STARTED)
+    cluster.unfit = "cd"
+    cluster.outcomes = [lose(cluster, "c"), done("on b"), lose(cluster, "c", "d", "e"), done("on e")]
+    with at_work(cluster) as workers:
+        asked(workers)
+        with pytest.warns(LowlandWarning, match="the worker c of the cluster is not used: the worker c has"):
+            assert workers.next()[1]["text"] == "on b"
+        for _ in range(3):
+            workers._step()  # a second warning would be an error
+        asked(workers)
+        with pytest.warns(LowlandWarning, match="the worker d of the cluster is not used"):
+            assert workers.next()[1]["text"] == "on e"
+    assert {call.worker for call in cluster.calls} == set("abe")
+    cluster.there = {"a": 1, "c": 1}
+    with pytest.raises(ClusterError, match=r"Lowland 99\.0"), at_work(cluster):
+        raise AssertionError("at the start all are needed")
 
 
 def test_without_any_worker_left_the_cluster_has_failed(at_work):

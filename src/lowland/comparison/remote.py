@@ -12,7 +12,8 @@ import time
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class RemoteWorkers(Workers):
     def __init__(self, engine: str, calls: Calls, folder: Path, pause: Callable[[float, int], None]) -> None:
         self._engine, self._calls, self._folder, self._pause = engine, calls, folder, pause
         self._workers: list[RemoteWorker] = []
+        self._refused: set[str] = set()  # addresses of workers that are not used
         self._most, self._hosts = 0, set[str]()  # tokens of what is open on workers
         self._addresses: dict[str, str] = {}  # by the tokens of all that was ever opened
         self._waiting: deque[Order] = deque()  # lost with a worker, to be done by another one
@@ -55,7 +57,9 @@ class RemoteWorkers(Workers):
     def __enter__(self) -> RemoteWorkers:
         self._calls.listen(self._hear)
         try:
-            self._adopt(self._calls.workers())
+            threads = self._calls.workers()
+            self._calls.require(threads)
+            self._adopt(threads)
         except BaseException:
             self._close()
             raise
@@ -211,15 +215,35 @@ class RemoteWorkers(Workers):
             self._forget(worker)
             if order is not None:
                 self._lose(order, worker.address)
-        if self.size < self._most and (not self._workers or alive.keys() - {w.address for w in self._workers}):
-            self._adopt(self._calls.workers())  # raises where nobody is left
+        new = alive.keys() - {worker.address for worker in self._workers} - self._refused
+        self._recruit({address: alive[address] for address in sorted(new)})
+        while not self._workers:
+            self._recruit(self._calls.workers(self._refused))  # raises where nobody comes
         self._counted = time.monotonic()
 
-    def _adopt(self, threads: dict[str, int]) -> None:
-        """Take workers that are not known yet, no more than there were at first."""
-        known = {worker.address for worker in self._workers}
-        new = [RemoteWorker(address, count) for address, count in threads.items() if address not in known]
-        new = new[: self._most - self.size] if self._most else new
+    def _recruit(self, threads: Mapping[str, int]) -> None:
+        """Take new workers that can do the work, no more than there were at first."""
+        fit = islice(filter(self._fits, threads), self._most - self.size)
+        self._adopt({address: threads[address] for address in fit})
+
+    def _fits(self, address: str) -> bool:
+        """Return whether a new worker can do the work; warn if it cannot."""
+        try:
+            self._calls.require([address])
+        except ClusterError as error:
+            self._calls.alive()  # raises where the whole cluster is gone
+            self._refuse(address, error)
+            return False
+        return True
+
+    def _refuse(self, address: str, error: ClusterError) -> None:
+        """Use a worker no more, and say why."""
+        self._refused.add(address)
+        text = f"the worker {address} of the cluster is not used: {error}"
+        warnings.warn(Message(Owner("compare"), text), LowlandWarning, stacklevel=2)
+
+    def _adopt(self, threads: Mapping[str, int]) -> None:
+        new = [RemoteWorker(address, count) for address, count in threads.items()]
         self._workers += new
         self._open(new)
 

@@ -6,7 +6,7 @@ import operator
 import os
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +16,7 @@ import cloudpickle
 
 from ..core.errors import ClusterError
 from .calls import LOST, PENDING, Calls, Here
-from .dask_cluster import cluster_errors, current_client, lost, own_version, require_workers
+from .dask_cluster import cluster_errors, current_client, lost, own_version, require_version, wait_for_workers
 from .dask_engine import packed
 
 _POLL = 0.1  # seconds between two looks whether a result is held
@@ -42,12 +42,15 @@ class DaskCalls(Calls):
         for function in self._functions.values():
             function.release()
 
-    def workers(self) -> dict[str, int]:
-        """Return the threads of the workers that are there; wait for one, and raise if none can do the work."""
+    def workers(self, besides: Collection[str] = ()) -> dict[str, int]:
+        """Return the threads of the workers that are there besides some; wait for one, and raise if none comes."""
         with cluster_errors(self._client):
-            require_workers(self._client, own_version())
-            threads: dict[str, int] = self._client.nthreads()
-        return threads
+            return wait_for_workers(self._client, besides)
+
+    def require(self, workers: Collection[str]) -> None:
+        """Raise if one of some workers has no Lowland or another version."""
+        with cluster_errors(self._client):
+            require_version(self._client, own_version(), workers)
 
     def alive(self) -> dict[str, int]:
         """Return the threads of the workers that are there, perhaps of none."""
