@@ -216,6 +216,24 @@ def test_a_new_worker_that_cannot_do_the_work_is_not_used(at_work):
         raise AssertionError("at the start all are needed")
 
 
+def test_a_worker_that_cannot_keep_the_rows_is_not_used(at_work):
+    def full(call):
+        raise ClusterError(f"the worker {call.worker} cannot write the rows")
+
+    cluster = Cluster("ab", full, done("on b"))
+    with at_work(cluster) as workers:
+        asked(workers)
+        with pytest.warns(LowlandWarning, match="the worker a of the cluster is not used: the worker a cannot write"):
+            assert workers.next()[1]["text"] == "on b"
+        assert workers.size == 1
+        workers._step()
+        assert workers.size == 1, "nor is it taken again"
+        cluster.outcomes = [full]
+        asked(workers)
+        with pytest.raises(ClusterError, match="the worker b cannot write"):
+            workers.next()
+
+
 def test_without_any_worker_left_the_cluster_has_failed(at_work):
     cluster = Cluster("a")
     cluster.outcomes = [lose(cluster)]
@@ -419,6 +437,38 @@ def test_rows_that_cannot_be_written_are_told_with_the_folder(place, monkeypatch
     place.opened = 0
     with pytest.raises(ClusterError, match=words):
         hosting.open_host("token", {"rows.npy": b"rows"}, "here", ("to",), 1, None)
+
+
+def test_a_worker_that_cannot_start_a_process_says_so(place, monkeypatch):
+    def refuses(*_, **__):
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    hosting.open_host("token", {}, "here", ("to",), 1, None)
+    monkeypatch.setattr("subprocess.Popen", refuses)
+    found = hosting.start("token", 1.0)
+    assert not found.up
+    assert hosting.reason_of(found).text == "the worker tcp://here cannot start a process: Cannot allocate memory"
+
+
+def test_a_map_that_cannot_be_read_on_its_worker_is_a_failure(place, monkeypatch):
+    def broken(path):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    hosting.open_host("token", {"map0.npz": b"a map"}, "here", ("to",), 1, None)
+    host = hosting._hosts["token"]
+    monkeypatch.setattr(host._worker, "_process", object())
+    monkeypatch.setattr(host._worker, "ask", lambda *_: {"status": "done"})
+    monkeypatch.setattr(host._worker, "end", lambda: None)
+    monkeypatch.setattr("pathlib.Path.read_bytes", broken)
+    answer = hosting.ask("token", 1, {"do": "fit", "number": 0}, 1.0).answer
+    text = "the worker tcp://here cannot read what a candidate left: Input/output error"
+    assert answer == {"status": "failed", "error": text}
+
+
+def test_a_folder_that_cannot_be_made_is_told(place):
+    place.folder, place.opened = place.folder / "missing", 0
+    with pytest.raises(ClusterError, match=r"the worker tcp://here cannot write the rows of .*/missing: No"):
+        hosting.open_host("token", {}, "here", ("to",), 1, None)
 
 
 def test_jobs_for_a_host_that_is_not_there_are_gone(place):

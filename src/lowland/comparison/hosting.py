@@ -10,7 +10,8 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,16 +71,10 @@ class Host:
 
     def write(self, files: Mapping[str, Array]) -> None:
         """Put files into the folder."""
-        try:
+        with _writing(self._place):
             for name, content in files.items():
                 with (self._folder / name).open("wb") as file:
                     file.write(memoryview(content))
-        except OSError as error:
-            raise ClusterError(
-                f"the worker {self._place.address} cannot write the rows of the comparison to {self._folder.parent}: "
-                f"{error.strerror}; give it another folder (Dask: --local-directory, or temporary-directory in its "
-                "configuration) or more space"
-            ) from error
 
     def start(self, seconds: float) -> Done:
         """Have a process ready."""
@@ -89,6 +84,8 @@ class Host:
                 reason = self._worker.ready(seconds, self._progress)
             except _Unwanted:
                 return self._gone()
+            except OSError as error:
+                reason = Reason(self._fault("start a process", error))
             answer = {} if reason is None else {"error": reason.text, "cause": str(reason.cause)}
             return Done(answer, {}, self._compiled, self._worker.up)
 
@@ -100,14 +97,26 @@ class Host:
                 return self._gone()
             try:
                 answer = self._worker.ask(job, seconds, self._progress)
+                files = self._take(job) if answer["status"] == "done" else {}
             except _Unwanted:
                 return self._gone()
-            paths = [self._folder / name for name in left_by(job)] if answer["status"] == "done" else []
-            files = {path.name: path.read_bytes() for path in paths if path.exists()}
-            for path in paths:
-                if job["do"] == "fit":
-                    path.unlink(missing_ok=True)
+            except OSError as error:
+                answer, files = {"status": "failed", "error": self._fault("read what a candidate left", error)}, {}
             return Done(answer, files, self._compiled, self._worker.up)
+
+    def _take(self, job: dict[str, Any]) -> dict[str, bytes]:
+        """Read the files that a job left; remove a map."""
+        paths = [path for name in left_by(job) if (path := self._folder / name).exists()]
+        files = {path.name: path.read_bytes() for path in paths}
+        if job["do"] == "fit":
+            for path in paths:
+                path.unlink()
+        return files
+
+    def _fault(self, what: str, error: OSError) -> str:
+        """End the process, which may be half there, and return what this worker cannot do, and why."""
+        self._worker.end()
+        return f"the worker {self._place.address} cannot {what}: {error.strerror or error}"
 
     def _gone(self) -> Done:
         self._worker.end()
@@ -119,6 +128,19 @@ class Host:
         with self._lock:
             self._worker.end()
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@contextmanager
+def _writing(place: Here) -> Iterator[None]:
+    """Raise faults of the disk as `ClusterError`."""
+    try:
+        yield
+    except OSError as error:
+        raise ClusterError(
+            f"the worker {place.address} cannot write the rows of the comparison to {place.folder}: {error.strerror}; "
+            "give it another folder (Dask: --local-directory, or temporary-directory in its configuration) or more "
+            "space"
+        ) from error
 
 
 def left_by(job: Mapping[str, Any]) -> Iterable[str]:
@@ -142,7 +164,8 @@ def open_host(
     place = here(engine)
     limits = [memory_limit, place.memory_limit, settings.memory_limit() if settings.limit_is_given() else None]
     least = min((limit for limit in limits if limit is not None), default=None)
-    folder = Path(tempfile.mkdtemp(prefix="lowland-compare-", dir=place.folder))
+    with _writing(place):
+        folder = Path(tempfile.mkdtemp(prefix="lowland-compare-", dir=place.folder))
     host = Host(folder, place, lambda message: place.tell(to, [token, *message]), threads, least)
     try:
         host.write(files)

@@ -162,7 +162,12 @@ class RemoteWorkers(Workers):
 
     def _look_at(self, worker: RemoteWorker) -> None:
         """Take what a worker has done."""
-        done, order = self._calls.outcome(worker.call), worker.order
+        order = worker.order
+        try:
+            done = self._calls.outcome(worker.call)
+        except ClusterError as error:
+            self._dismiss(worker, error)
+            return
         if done is PENDING:
             if order is not None and _overdue(order):
                 self._forget(worker)
@@ -241,6 +246,17 @@ class RemoteWorkers(Workers):
         self._refused.add(address)
         text = f"the worker {address} of the cluster is not used: {error}"
         warnings.warn(Message(Owner("compare"), text), LowlandWarning, stacklevel=2)
+
+    def _dismiss(self, worker: RemoteWorker, error: ClusterError) -> None:
+        """Do without a worker that cannot keep the rows; raise where there is no other one."""
+        if not self._calls.alive().keys() - self._refused - {worker.address}:  # raises where the whole cluster is gone
+            raise error
+        self._refuse(worker.address, error)
+        self._workers.remove(worker)
+        if worker.order is not None:
+            self._waiting.append(worker.order)
+        self._forget(worker)
+        self._roll_call()
 
     def _adopt(self, threads: Mapping[str, int]) -> None:
         new = [RemoteWorker(address, count) for address, count in threads.items()]
