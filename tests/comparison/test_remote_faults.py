@@ -81,7 +81,8 @@ class Cluster(Calls):
     def outcome(self, call):
         if call.function == "start":
             return self.starts.pop(0) if isinstance(self.starts, list) else self.starts
-        return call.outcome(call) if callable(call.outcome) else call.outcome
+        outcome = getattr(call, "outcome", PENDING)
+        return outcome(call) if callable(outcome) else outcome
 
     def listen(self, heard):
         self.heard = heard
@@ -232,6 +233,41 @@ def test_a_worker_that_cannot_keep_the_rows_is_not_used(at_work):
         asked(workers)
         with pytest.raises(ClusterError, match="the worker b cannot write"):
             workers.next()
+
+
+def test_files_that_are_lost_with_one_worker_are_sent_again_to_the_others(at_work):
+    """A look runs on a, and its files are there alone when it dies: all others need them."""
+    cluster = Cluster("abcdefg")
+
+    def fits(call):
+        """Be lost where the files were not sent again since the death."""
+        opened = [c for c in cluster.calls if c.function == "open_host" and c.worker == call.worker]
+        return done(f"on {call.worker}") if len(opened) == 2 else LOST
+
+    def dies(call):
+        del cluster.there["a"]
+        for stored in (c for c in cluster.calls if c.function == "store"):
+            stored.outcome = LOST
+        return PENDING
+
+    cluster.outcomes = [done(**{"direct.npz": b"d", "geodesic.npz": b"g"}), dies, *[fits] * 30]
+    with at_work(cluster) as workers:
+        asked(workers, -1, do="look")
+        workers.next()
+        for number in range(3):
+            asked(workers, number)
+        assert {workers.next()[1]["status"] for _ in range(3)} == {"done"}
+    assert ["direct.npz", "geodesic.npz", "rows.npy"] in cluster.sent
+
+
+def test_a_job_that_is_lost_again_and_again_has_failed(at_work):
+    """Such as by workers that start again at the same address before anybody sees it."""
+    cluster = Cluster("a", *[LOST] * 4, done())
+    with at_work(cluster) as workers:
+        asked(workers)
+        _, answer = workers.next()
+    assert answer == {"status": "failed", "error": "the cluster lost it 4 times, the last time on the worker a"}
+    assert len(cluster.outcomes) == 1
 
 
 def test_without_any_worker_left_the_cluster_has_failed(at_work):

@@ -22,7 +22,8 @@ class Order:
     compiled: float = 0.0
     heard: float = 0.0  # when the last message came
     last: tuple[str, int, int | None] = ("begin", 0, None)
-    lost: str = ""  # the address of the worker that was lost with it
+    lost: str = ""  # the address of the worker that died with it
+    repeats: int = 0  # how often it was lost on a worker that lives, such as with the files that it needed
 
     @property
     def left(self) -> float:

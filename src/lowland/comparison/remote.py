@@ -32,6 +32,7 @@ _POLL = 0.05  # seconds between two looks at the calls and the user
 _ROLL_CALL = 1.0  # seconds between two looks at who is there
 _LATE = 10.0  # seconds that an answer may be late of which nothing is heard: the worker has not even begun
 _MISSES = 2  # starts in a row that may be lost before a worker is said to have no process
+_REPEATS = 3  # times that a job may be lost on workers that live: the files that it needs were on one that died
 _CLOSE_SECONDS = 10.0  # seconds within which all that was made on workers must be gone
 _OVER = "its share of the budget was over"
 
@@ -175,6 +176,7 @@ class RemoteWorkers(Workers):
             return
         if done is LOST:  # the worker, or what it was to take from another one that is gone
             done = hosting.GONE
+            self._forget_lost_files()
         worker.call.release()
         worker.call, worker.order, worker.up = None, None, done.up
         if order is None:
@@ -188,7 +190,7 @@ class RemoteWorkers(Workers):
             self._forget(worker)
             self._roll_call()
             if order is not None:
-                self._lose(order, worker.address)
+                self._lose(order, worker.address, died=worker not in self._workers)
         elif order is not None:
             self._keep(worker, order, done)
 
@@ -219,7 +221,7 @@ class RemoteWorkers(Workers):
             order = worker.order
             self._forget(worker)
             if order is not None:
-                self._lose(order, worker.address)
+                self._lose(order, worker.address, died=True)
         new = alive.keys() - {worker.address for worker in self._workers} - self._refused
         self._recruit({address: alive[address] for address in sorted(new)})
         while not self._workers:
@@ -263,20 +265,39 @@ class RemoteWorkers(Workers):
         self._workers += new
         self._open(new)
 
-    def _lose(self, order: Order, address: str) -> None:
-        """Let another worker do what was lost, or give it up the second time."""
-        if order.lost:
-            text = f"the workers of the cluster that ran it, {order.lost} and {address}, were lost; perhaps they had "
-            self._answer(order, {"status": "failed", "error": f"{text}too little memory"})
+    def _lose(self, order: Order, address: str, *, died: bool) -> None:
+        """Let another worker do what was lost; give it up if it lost two that died, or was repeated too often."""
+        order.repeats += not died
+        error = ""
+        if died and order.lost:
+            error = f"the workers of the cluster that ran it, {order.lost} and {address}, were lost; perhaps they had "
+            error += "too little memory"
+        elif order.repeats > _REPEATS:
+            error = f"the cluster lost it {order.repeats} times, the last time on the worker {address}"
+        if error:
+            self._answer(order, {"status": "failed", "error": error})
             return
-        order.lost = address
+        if died:
+            order.lost = address
         self._waiting.append(order)
+
+    def _forget_lost_files(self) -> None:
+        """Have the files sent again to idle workers that were to take them from one that is gone."""
+        for worker in self._workers:
+            if worker.idle and worker.stored is not None and self._is_lost(worker.stored):
+                self._forget(worker)
+
+    def _is_lost(self, call: Any) -> bool:
+        try:
+            return self._calls.outcome(call) is LOST
+        except ClusterError:  # whoever needs what it returns sees that
+            return False
 
     def _send_on(self) -> bool:
         """Give the first of the orders that wait to a worker, or answer it; return False where it has to wait."""
         order = self._waiting[0]
         if order.left <= 0:
-            over = f"the worker {order.lost} that ran it was lost, and {_OVER}"
+            over = f"the worker {order.lost} that ran it was lost, and {_OVER}" if order.lost else _OVER
             self._answer(order, {"status": "ended", "error": over, "cause": Cause.SHARE})
         elif (worker := next((w for w in self._workers if w.idle and w.up), None)) is not None:
             self._give(order, worker)
