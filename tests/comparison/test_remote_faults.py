@@ -314,19 +314,63 @@ def test_a_worker_that_does_not_begin_a_job_is_not_waited_for(at_work, monkeypat
         assert workers.next()[1]["status"] == "done"
 
 
-def test_a_worker_that_is_heard_of_ends_its_job_itself(at_work, monkeypatch):
+def hears(cluster, call, stage="fit", compiled=0.0, stopped=False):
+    """Have a message come from the worker of a call that it is at work."""
+    token = [c.values[0] for c in cluster.calls if c.function == "open_host" and c.worker == call.worker][-1]
+    cluster.heard([token, hosting.AT_WORK, call.values[1], stage, 0, None, compiled, stopped])
+
+
+def test_a_worker_that_compiles_ends_its_job_itself(at_work, monkeypatch):
     monkeypatch.setattr(remote, "_LATE", 0.1)
     cluster, began = Cluster("a"), time.monotonic()
 
     def outcome(call):
-        token = next(call.values[0] for call in cluster.calls if call.function == "open_host")
-        cluster.heard([token, hosting.AT_WORK, call.values[1], "compiling", 0, None, 0.0])
+        hears(cluster, call, "compiling", stopped=True)
         return done() if time.monotonic() > began + 0.5 else PENDING
 
     cluster.outcomes = [outcome]
     with at_work(cluster) as workers:
         asked(workers, seconds=0.05)
         assert workers.next()[1]["status"] == "done"
+
+
+def test_the_time_that_a_job_waits_on_a_busy_worker_counts(at_work, monkeypatch):
+    """The worker begins late, and so would end the job late; seconds of compiling are added."""
+    monkeypatch.setattr(remote, "_LATE", 0.1)
+    cluster, began = Cluster("a"), time.monotonic()
+
+    def outcome(call):
+        hears(cluster, call, compiled=0.2)
+        return done() if time.monotonic() > began + 5.0 else PENDING
+
+    cluster.outcomes = [outcome]
+    with at_work(cluster) as workers:
+        asked(workers, seconds=0.05)
+        _, answer = workers.next()
+    assert 0.35 < time.monotonic() - began < 4.0
+    assert (answer["status"], answer["cause"]) == ("ended", Cause.SHARE)
+
+
+def test_compiling_counts_in_each_run_of_a_lost_job(at_work):
+    cluster, lasted = Cluster("ab"), list[float]()
+
+    def first(call):
+        hears(cluster, call, compiled=2.0)
+        call.outcome = lose(cluster)
+        return PENDING
+
+    def second(call):
+        lasted.append(call.values[-1])
+        hears(cluster, call, compiled=1.0)
+        call.outcome = Done({"status": "done"}, {}, 1.5, True)
+        return PENDING
+
+    cluster.outcomes = [first, second]
+    with at_work(cluster) as workers:
+        asked(workers)
+        workers.next()
+    assert at_work.paused == [(2.0, 2), (1.0, 1), (0.5, 1)]
+    assert 61 < lasted[0] < 62
 
 
 def test_compiling_is_told_once_for_the_number_of_workers(at_work):
@@ -336,7 +380,7 @@ def test_compiling_is_told_once_for_the_number_of_workers(at_work):
         token = next(c.values[0] for c in cluster.calls if c.function == "open_host" and c.worker == call.worker)
         serial = call.values[1]
         for number, compiled in ((serial, 2.0), (serial, 3.0), (serial + 1, 9.0)):
-            cluster.heard([token, hosting.AT_WORK, number, "fit", 1, 2, compiled])
+            cluster.heard([token, hosting.AT_WORK, number, "fit", 1, 2, compiled, False])
         call.outcome = Done({"status": "done"}, {}, 3.5, True)
         return PENDING
 
@@ -497,6 +541,7 @@ def test_a_map_that_cannot_be_read_on_its_worker_is_a_failure(place, monkeypatch
     monkeypatch.setattr(host._worker, "end", lambda: None)
     monkeypatch.setattr("pathlib.Path.read_bytes", broken)
     answer = hosting.ask("token", 1, {"do": "fit", "number": 0}, 1.0).answer
+    del place.told[1:]
     text = "the worker tcp://here cannot read what a candidate left: Input/output error"
     assert answer == {"status": "failed", "error": text}
 
@@ -505,6 +550,31 @@ def test_a_folder_that_cannot_be_made_is_told(place):
     place.folder, place.opened = place.folder / "missing", 0
     with pytest.raises(ClusterError, match=r"the worker tcp://here cannot write the rows of .*/missing: No"):
         hosting.open_host("token", {}, "here", ("to",), 1, None)
+
+
+def test_messages_tell_of_compiling_that_has_not_ended(place, monkeypatch):
+    hosting.open_host("token", {}, "here", ("to",), 1, None)
+    host = hosting._hosts["token"]
+
+    def ask(job, seconds, told):
+        host._worker._compiling, host._told = time.monotonic() - 5.0, 0.0
+        told("compiling", 0, None)
+        host._pause(6.0)
+        host._worker._compiling, host._told = None, 0.0
+        told("fit", 1, 2)
+        return {"status": "failed", "error": "no"}
+
+    monkeypatch.setattr(host._worker, "_process", object())
+    monkeypatch.setattr(host._worker, "end", lambda: None)
+    monkeypatch.setattr(host._worker, "ask", ask)
+    hosting.ask("token", 7, {"do": "fit", "number": 0}, 1.0)
+    told = [message[2:] for _, message in place.told if message[1] == hosting.AT_WORK]
+    del place.told[1:]
+    assert told == [
+        [7, "compiling", 0, None, pytest.approx(5.0, abs=0.9), True],
+        [7, "fit", 1, 2, 6.0, False],
+        [7, "fit", 1, 2, 6.0, True],
+    ]
 
 
 def test_jobs_for_a_host_that_is_not_there_are_gone(place):

@@ -24,6 +24,7 @@ from .process import Worker
 Array = Any
 
 OPEN, AT_WORK, CLOSED = "open", "at work", "closed"  # what messages tell
+_BEGIN = "begin", 0, None  # the progress of a job that has told none
 _PAUSE = 0.5  # seconds between two messages, which also tell that the job is at work
 
 _hosts: dict[str, Host] = {}
@@ -56,6 +57,7 @@ class Host:
         self._lock = threading.Lock()  # of the process: one call at a time
         self._wanted = True
         self._compiled, self._told, self._serial = 0.0, 0.0, -1
+        self._last: tuple[str, int, int | None] = _BEGIN
 
     def _pause(self, seconds: float) -> None:
         self._compiled += seconds
@@ -64,10 +66,15 @@ class Host:
         """Pass progress on, now and then; stop where nobody wants it."""
         if not self._wanted:
             raise _Unwanted
-        now = time.monotonic()
-        if now - self._told >= _PAUSE:
-            self._told = now
-            self.tell([AT_WORK, self._serial, stage, done, total, self._compiled])
+        self._last = stage, done, total
+        if time.monotonic() - self._told >= _PAUSE:
+            compiling = self._worker.compiling
+            self._tell(self._compiled + compiling, stopped=compiling > 0)
+
+    def _tell(self, compiled: float, *, stopped: bool) -> None:
+        """Tell how far a job is, the seconds that code was compiled for, and whether its time stands still now."""
+        self._told = time.monotonic()
+        self.tell([AT_WORK, self._serial, *self._last, compiled, stopped])
 
     def write(self, files: Mapping[str, Array]) -> None:
         """Put files into the folder."""
@@ -92,11 +99,12 @@ class Host:
     def ask(self, serial: int, job: dict[str, Any], seconds: float) -> Done:
         """Have a job done; the answer comes with the files that it left, and messages of progress with its serial."""
         with self._lock:
-            self._compiled, self._serial = 0.0, serial
+            self._compiled, self._serial, self._last = 0.0, serial, _BEGIN
             if not self._worker.up:  # this is another process than the one that the client knows
                 return self._gone()
             try:
                 answer = self._worker.ask(job, seconds, self._progress)
+                self._tell(self._compiled, stopped=True)
                 files = self._take(job) if answer["status"] == "done" else {}
             except _Unwanted:
                 return self._gone()

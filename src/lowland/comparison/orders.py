@@ -19,8 +19,10 @@ class Order:
     told: Told
     until: float
     serial: int
-    compiled: float = 0.0
+    compiled: float = 0.0  # seconds of compiling in all its runs
+    before: float = 0.0  # those of earlier runs, on workers that were lost
     heard: float = 0.0  # when the last message came
+    stopped: bool = False  # whether its time stood still then: code was compiled, or the answer was there
     last: tuple[str, int, int | None] = ("begin", 0, None)
     lost: str = ""  # the address of the worker that died with it
     repeats: int = 0  # how often it was lost on a worker that lives, such as with the files that it needed

@@ -30,7 +30,8 @@ from .workers import Answer, Job, Told, Workers
 
 _POLL = 0.05  # seconds between two looks at the calls and the user
 _ROLL_CALL = 1.0  # seconds between two looks at who is there
-_LATE = 10.0  # seconds that an answer may be late of which nothing is heard: the worker has not even begun
+_LATE = 2.0  # seconds that an answer may be late: the worker ends what it began in time, and the answer travels
+_SILENT = 10.0  # seconds without a message after which a job is believed to be no longer compiled
 _MISSES = 2  # starts in a row that may be lost before a worker is said to have no process
 _REPEATS = 3  # times that a job may be lost on workers that live: the files that it needs were on one that died
 _CLOSE_SECONDS = 10.0  # seconds within which all that was made on workers must be gone
@@ -149,17 +150,18 @@ class RemoteWorkers(Workers):
                 self._hosts.discard(token)
             else:
                 order = next((w.order for w in self._workers if w.token == token), None)
-                serial, stage, done, total, compiled = more
+                serial, stage, done, total, compiled, stopped = more
                 if order is not None and order.serial == serial:
-                    order.last, order.heard = (stage, done, total), time.monotonic()
+                    order.last, order.heard, order.stopped = (stage, done, total), time.monotonic(), stopped
                     self._note_compiling(order, compiled)
                     yield order
 
     def _note_compiling(self, order: Order, compiled: float) -> None:
-        """Count seconds of compiling: of an order they are told in total."""
-        if compiled > order.compiled:
-            self._pause(compiled - order.compiled, max(1, self.size))
-            order.compiled = compiled
+        """Count seconds of compiling: of a run of an order they are told in total."""
+        more = order.before + compiled - order.compiled
+        if more > 0:
+            self._pause(more, max(1, self.size))
+            order.compiled += more
 
     def _look_at(self, worker: RemoteWorker) -> None:
         """Take what a worker has done."""
@@ -357,7 +359,8 @@ class RemoteWorkers(Workers):
 
     def _give(self, order: Order, worker: RemoteWorker) -> None:
         """Send an order to a worker."""
-        worker.order, order.heard = order, time.monotonic()
+        worker.order, order.before = order, order.compiled
+        order.heard, order.stopped = time.monotonic(), False
         worker.call = self._begin(worker, hosting.ask, worker.stored, order.serial, order.job, order.left)
 
     def _forget(self, worker: RemoteWorker) -> None:
@@ -392,5 +395,9 @@ class RemoteWorkers(Workers):
 
 
 def _overdue(order: Order) -> bool:
-    """Return whether its worker should have ended an order, and is not at work on it."""
-    return order.left < -_LATE and time.monotonic() > order.heard + _LATE
+    """Return whether the time of an order is over, and its worker is not about to say so.
+
+    The worker counts from when it begins, which may be late; the time that the order waited there counts, too.
+    """
+    working = order.stopped and time.monotonic() < order.heard + _SILENT
+    return order.left < -_LATE and not working
