@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -418,6 +419,18 @@ def test_a_start_that_is_lost_is_tried_again_on_a_worker_that_is_there(at_work):
         assert workers.ready(10.0, lambda *_: None).text == "its process on the cluster was ended", "but not for ever"
 
 
+def test_a_start_takes_what_its_worker_says(at_work):
+    """However long a worker was waited for."""
+    late = [PENDING] * 50 + [STARTED._replace(took=2.0), STARTED._replace(took=1.0)]
+    cluster = Cluster("ab", starts=late)
+    with at_work(cluster) as workers:
+        assert workers.start_seconds == 0.0
+        while not all(worker.up for worker in workers._workers):
+            workers.ready(10.0, lambda *_: None)
+            workers._step()
+        assert workers.start_seconds == 2.0
+
+
 def test_a_map_that_cannot_be_written_here_is_a_failure(at_work, monkeypatch):
     def full(path, content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -575,6 +588,20 @@ def test_messages_tell_of_compiling_that_has_not_ended(place, monkeypatch):
         [7, "fit", 1, 2, 6.0, False],
         [7, "fit", 1, 2, 6.0, True],
     ]
+
+
+def test_the_seconds_of_a_start_are_told_without_compiling(place, monkeypatch):
+    hosting.open_host("token", {}, "here", ("to",), 1, None)
+    host, now = hosting._hosts["token"], [100.0]
+
+    def ready(seconds, told):
+        now[0] += 5.0
+        host._pause(2.0)
+
+    monkeypatch.setattr(host._worker, "ready", ready)
+    with monkeypatch.context() as clock:
+        clock.setattr(hosting, "time", SimpleNamespace(monotonic=lambda: now[0]))
+        assert hosting.start("token", 60.0).took == 3.0
 
 
 def test_jobs_for_a_host_that_is_not_there_are_gone(place):

@@ -31,12 +31,13 @@ _hosts: dict[str, Host] = {}
 
 
 class Done(NamedTuple):
-    """What came of a call: the answer, None where the host is gone; files; seconds of compiling; is there a process."""
+    """What came of a call."""
 
-    answer: dict[str, Any] | None
+    answer: dict[str, Any] | None  # None where the host or its process is gone
     files: Mapping[str, bytes]
-    compiled: float
-    up: bool
+    compiled: float  # seconds of compiling
+    up: bool  # whether there is a process
+    took: float = 0.0  # seconds that its start took, without those of compiling
 
 
 GONE = Done(None, {}, 0.0, False)
@@ -86,15 +87,16 @@ class Host:
     def start(self, seconds: float) -> Done:
         """Have a process ready."""
         with self._lock:
-            self._compiled, self._serial = 0.0, -1
+            self._compiled, self._serial, began = 0.0, -1, time.monotonic()
             try:
                 reason = self._worker.ready(seconds, self._progress)
             except _Unwanted:
                 return self._gone()
             except OSError as error:
                 reason = Reason(self._fault("start a process", error))
+            took = time.monotonic() - began - self._compiled
             answer = {} if reason is None else {"error": reason.text, "cause": str(reason.cause)}
-            return Done(answer, {}, self._compiled, self._worker.up)
+            return Done(answer, {}, self._compiled, self._worker.up, took)
 
     def ask(self, serial: int, job: dict[str, Any], seconds: float) -> Done:
         """Have a job done; the answer comes with the files that it left, and messages of progress with its serial."""

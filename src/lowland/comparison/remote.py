@@ -55,6 +55,7 @@ class RemoteWorkers(Workers):
         self._messages: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
         self._news = threading.Event()
         self._counted, self._serial = time.monotonic(), 0
+        self._start_seconds = 0.0
 
     def __enter__(self) -> RemoteWorkers:
         self._calls.listen(self._hear)
@@ -75,6 +76,11 @@ class RemoteWorkers(Workers):
     def size(self) -> int:
         """The number of workers, busy ones included."""
         return len(self._workers)
+
+    @property
+    def start_seconds(self) -> float:
+        """The longest time that a process took to start, without the time that a worker was waited for."""
+        return self._start_seconds
 
     @property
     def busy(self) -> int:
@@ -183,6 +189,7 @@ class RemoteWorkers(Workers):
         worker.call, worker.order, worker.up = None, None, done.up
         if order is None:
             worker.misses = worker.misses + 1 if done.answer is None else 0
+            self._start_seconds = max(self._start_seconds, done.took)
             worker.reason = None if 0 < worker.misses <= _MISSES else hosting.reason_of(done)
             if done.compiled:
                 self._pause(done.compiled, max(1, self.size))
