@@ -6,7 +6,7 @@ import operator
 import os
 import time
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +20,7 @@ from .dask_cluster import cluster_errors, current_client, lost, own_version, req
 from .dask_engine import packed
 
 _POLL = 0.1  # seconds between two looks whether a result is held
+_TRIM = "MALLOC_TRIM_THRESHOLD_"
 _FETCH_SECONDS = 60.0  # that a result may travel
 
 _listeners: dict[str, Callable[[Any], None]] = {}  # of this process, by the name that they listen to
@@ -126,9 +127,7 @@ class DaskHere(Here):
         self.folder = Path(self._worker.local_directory)
         limit = self._worker.memory_manager.memory_limit
         self.memory_limit = int(limit) if limit else None
-        # One thread, and an allocator that returns memory at once: with that, candidates took 1.2 to 1.5 times as long.
-        own = dask.config.get("distributed.nanny.pre-spawn-environ")
-        self.variables = frozenset(name for name, value in own.items() if os.environ.get(name) == str(value))
+        self.variables = _of_worker(dask.config.get("distributed.nanny.pre-spawn-environ"))
 
     def tell(self, to: tuple[str, ...], message: Any) -> None:
         """Send a message of plain values to who listens there."""
@@ -141,6 +140,16 @@ class DaskHere(Here):
             time.sleep(_POLL)
         while self._key in self._worker.data and self._worker.status.name not in ("closing", "closed", "failed"):
             time.sleep(_POLL)
+
+
+def _of_worker(variables: Mapping[str, Any]) -> frozenset[str]:
+    """Return which of the variables that Dask sets for a worker are not for the processes that it starts.
+
+    One thread, and an allocator that returns memory at once: with these, candidates took 1.2 to 1.5 times as long.
+    Others, such as the devices that a worker may use, are for all of them.
+    """
+    own = {name: str(value) for name, value in variables.items() if name == _TRIM or name.endswith("_NUM_THREADS")}
+    return frozenset(name for name, value in own.items() if os.environ.get(name) == value)
 
 
 open_calls, here = DaskCalls, DaskHere
