@@ -1,18 +1,16 @@
-"""Workers of a cluster that are lost, late or cannot start, on a stand-in for the cluster; and their other end."""
+"""Workers of a cluster that are lost, late or cannot start, on a stand-in for the cluster."""
 
 from __future__ import annotations
 
 import errno
 import os
 import time
-from types import SimpleNamespace
 
 import pytest
 
-from lowland.comparison import hosting, remote
+from lowland.comparison import hosting, orders, remote
 from lowland.comparison.budget import Cause
 from lowland.comparison.hosting import Done
-from lowland.core import settings
 from lowland.core.errors import ClusterError, LowlandWarning
 from lowland.engines.calls import LOST, PENDING, Calls
 
@@ -45,7 +43,7 @@ class Cluster(Calls):
 
     def __init__(self, workers, *outcomes, starts=STARTED):
         self.there, self.outcomes, self.starts = dict.fromkeys(workers, 1), list(outcomes), starts
-        self.calls, self.sent, self.closes, self.unfit = list[Call](), [], True, ""
+        self.calls, self.sent, self.unfit, self.opens, self.closes = list[Call](), [], "", True, True
 
     def __enter__(self):
         return self
@@ -74,7 +72,8 @@ class Cluster(Calls):
         self.calls.append(Call(worker, function, values))
         if function is hosting.open_host:
             self.calls[-1].cluster = self
-            self.heard([values[0], hosting.OPEN])
+            if self.opens:
+                self.heard([values[0], hosting.OPEN])
         if function is hosting.ask:
             self.calls[-1].outcome = self.outcomes.pop(0)
         return self.calls[-1]
@@ -303,7 +302,7 @@ def test_a_lost_job_whose_time_is_over_is_not_begun_again(at_work):
 
 
 def test_a_worker_that_does_not_begin_a_job_is_not_waited_for(at_work, monkeypatch):
-    monkeypatch.setattr(remote, "_LATE", 0.1)
+    monkeypatch.setattr(orders, "_LATE", 0.1)
     cluster = Cluster("a", PENDING, done())
     with at_work(cluster) as workers:
         asked(workers, seconds=0.05)
@@ -322,7 +321,7 @@ def hears(cluster, call, stage="fit", compiled=0.0, stopped=False):
 
 
 def test_a_worker_that_compiles_ends_its_job_itself(at_work, monkeypatch):
-    monkeypatch.setattr(remote, "_LATE", 0.1)
+    monkeypatch.setattr(orders, "_LATE", 0.1)
     cluster, began = Cluster("a"), time.monotonic()
 
     def outcome(call):
@@ -337,7 +336,7 @@ def test_a_worker_that_compiles_ends_its_job_itself(at_work, monkeypatch):
 
 def test_the_time_that_a_job_waits_on_a_busy_worker_counts(at_work, monkeypatch):
     """The worker begins late, and so would end the job late; seconds of compiling are added."""
-    monkeypatch.setattr(remote, "_LATE", 0.1)
+    monkeypatch.setattr(orders, "_LATE", 0.1)
     cluster, began = Cluster("a"), time.monotonic()
 
     def outcome(call):
@@ -454,160 +453,48 @@ def test_what_is_not_ended_is_told(at_work, monkeypatch):
         workers.__exit__()
 
 
-# -- the other end -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seen", [True, False], ids=["missing", "gone"])
+def test_a_worker_that_started_again_at_its_address_is_not_waited_for(at_work, seen):
+    """Its first folder never says that it is closed."""
+    cluster = Cluster("a")
+
+    def restarts(call):
+        cluster.closes = False  # of what was opened before nobody is told
+        if not seen:
+            return hosting.GONE
+        cluster.alive = nobody
+        return PENDING
+
+    def nobody():
+        del cluster.alive  # by the next look it is there again
+        return {}
+
+    cluster.outcomes = [restarts, lambda call: setattr(cluster, "closes", True) or done("again")]
+    with at_work(cluster) as workers:
+        asked(workers)
+        assert workers.next()[1]["text"] == "again"
+        began = time.monotonic()
+    assert time.monotonic() - began < 1.0
 
 
-class Place:
-    """A worker of a cluster, seen from a call."""
+@pytest.mark.parametrize("after", [0.2, 1e6], ids=["begun", "not begun"])
+def test_what_a_worker_was_about_to_make_is_waited_for(at_work, monkeypatch, after):
+    """A call that has begun says so a little later, and when it has closed; of one that waits on a busy worker nothing
+    comes."""
+    monkeypatch.setattr(remote, "_UNHEARD_SECONDS", 0.5)
+    cluster = Cluster("a")
+    cluster.opens = cluster.closes = False
+    began, alive = time.monotonic(), cluster.alive
 
-    address, memory_limit, held, opened = "tcp://here", None, True, 1
+    def looks():
+        token = cluster.calls[0].values[0]
+        for what, when in ((hosting.OPEN, after), (hosting.CLOSED, after + 1.0)):
+            if time.monotonic() > began + when:
+                cluster.heard([token, what])
+        return alive()
 
-    def __init__(self, folder):
-        self.folder, self.told, self.variables = folder, [], frozenset({"TRIM"})
-
-    def tell(self, to, message):
-        self.told.append((to, message))
-
-    def wait_while_held(self):
-        while self.held:
-            time.sleep(0.01)
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    found = Place(tmp_path)
-    monkeypatch.setattr(hosting, "here", lambda engine: found)
-    yield found
-    found.held = False
-    until = time.monotonic() + 10
-    while hosting._hosts and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not hosting._hosts
-    assert [message for _, message in found.told] == [["token", hosting.OPEN], ["token", hosting.CLOSED]] * found.opened
-    assert list(tmp_path.glob("lowland-compare-*")) == [], "a host leaves nothing"
-
-
-@pytest.mark.parametrize(
-    ("asked", "own", "given", "least"), [(None, None, None, None), (5, None, None, 5), (5, 4, 6, 4), (None, 4, 3, 3)]
-)
-def test_the_least_of_the_memory_limits_is_kept(place, asked, own, given, least):
-    place.memory_limit = own
-    with settings.config(memory_limit=given):
-        hosting.open_host("token", {}, "here", ("to",), 3, asked)
-    host = hosting._hosts["token"]
-    assert (host._worker._threads, host._worker._limit) == (3, least)
-
-
-def test_a_process_has_the_threads_of_the_worker_and_none_of_its_allocator(place, monkeypatch):
-    monkeypatch.setenv("TRIM", "1")
-    monkeypatch.setenv("KEPT", "1")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    hosting.open_host("token", {}, "here", ("to",), 3, None)
-    monkeypatch.setattr("subprocess.Popen", started := Started())
-    with pytest.raises(ZeroDivisionError):
-        hosting.start("token", 1.0)
-    made = started.options["env"]
-    names = ("TRIM", "KEPT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOWLAND_THREADS")
-    assert [made.get(name) for name in names] == [None, "1", "3", "3", "3", "3"]
-    assert "LOWLAND_MEMORY_LIMIT" not in made
-
-
-class Started:
-    """Notes how a process would be started."""
-
-    def __call__(self, words, **options):
-        self.options = options
-        raise ZeroDivisionError
-
-
-def test_rows_that_cannot_be_written_are_told_with_the_folder(place, monkeypatch):
-    class Full:
-        def __getitem__(self, key):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(hosting, "memoryview", lambda content: Full()[0], raising=False)
-    words = r"the worker tcp://here cannot write the rows of the comparison to .*: No space left on device; give it"
-    place.opened = 0
-    with pytest.raises(ClusterError, match=words):
-        hosting.open_host("token", {"rows.npy": b"rows"}, "here", ("to",), 1, None)
-
-
-def test_a_worker_that_cannot_start_a_process_says_so(place, monkeypatch):
-    def refuses(*_, **__):
-        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
-
-    hosting.open_host("token", {}, "here", ("to",), 1, None)
-    monkeypatch.setattr("subprocess.Popen", refuses)
-    found = hosting.start("token", 1.0)
-    assert not found.up
-    assert hosting.reason_of(found).text == "the worker tcp://here cannot start a process: Cannot allocate memory"
-
-
-def test_a_map_that_cannot_be_read_on_its_worker_is_a_failure(place, monkeypatch):
-    def broken(path):
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    hosting.open_host("token", {"map0.npz": b"a map"}, "here", ("to",), 1, None)
-    host = hosting._hosts["token"]
-    monkeypatch.setattr(host._worker, "_process", object())
-    monkeypatch.setattr(host._worker, "ask", lambda *_: {"status": "done"})
-    monkeypatch.setattr(host._worker, "end", lambda: None)
-    monkeypatch.setattr("pathlib.Path.read_bytes", broken)
-    answer = hosting.ask("token", 1, {"do": "fit", "number": 0}, 1.0).answer
-    del place.told[1:]
-    text = "the worker tcp://here cannot read what a candidate left: Input/output error"
-    assert answer == {"status": "failed", "error": text}
-
-
-def test_a_folder_that_cannot_be_made_is_told(place):
-    place.folder, place.opened = place.folder / "missing", 0
-    with pytest.raises(ClusterError, match=r"the worker tcp://here cannot write the rows of .*/missing: No"):
-        hosting.open_host("token", {}, "here", ("to",), 1, None)
-
-
-def test_messages_tell_of_compiling_that_has_not_ended(place, monkeypatch):
-    hosting.open_host("token", {}, "here", ("to",), 1, None)
-    host = hosting._hosts["token"]
-
-    def ask(job, seconds, told):
-        host._worker._compiling, host._told = time.monotonic() - 5.0, 0.0
-        told("compiling", 0, None)
-        host._pause(6.0)
-        host._worker._compiling, host._told = None, 0.0
-        told("fit", 1, 2)
-        return {"status": "failed", "error": "no"}
-
-    monkeypatch.setattr(host._worker, "_process", object())
-    monkeypatch.setattr(host._worker, "end", lambda: None)
-    monkeypatch.setattr(host._worker, "ask", ask)
-    hosting.ask("token", 7, {"do": "fit", "number": 0}, 1.0)
-    told = [message[2:] for _, message in place.told if message[1] == hosting.AT_WORK]
-    del place.told[1:]
-    assert told == [
-        [7, "compiling", 0, None, pytest.approx(5.0, abs=0.9), True],
-        [7, "fit", 1, 2, 6.0, False],
-        [7, "fit", 1, 2, 6.0, True],
-    ]
-
-
-def test_the_seconds_of_a_start_are_told_without_compiling(place, monkeypatch):
-    hosting.open_host("token", {}, "here", ("to",), 1, None)
-    host, now = hosting._hosts["token"], [100.0]
-
-    def ready(seconds, told):
-        now[0] += 5.0
-        host._pause(2.0)
-
-    monkeypatch.setattr(host._worker, "ready", ready)
-    with monkeypatch.context() as clock:
-        clock.setattr(hosting, "time", SimpleNamespace(monotonic=lambda: now[0]))
-        assert hosting.start("token", 60.0).took == 3.0
-
-
-def test_jobs_for_a_host_that_is_not_there_are_gone(place):
-    assert hosting.ask("token", 1, {"do": "fit", "number": 0}, 1.0) is hosting.GONE
-    assert hosting.start("token", 1.0) is hosting.GONE
-    hosting.open_host("token", {}, "here", ("to",), 1, None)
-    assert hosting.ask("token", 1, {"do": "fit", "number": 0}, 1.0).answer is None, "it has no process"
-    assert hosting.store("token", {"more.npz": b"more"}) == "token"
-    assert [path.read_bytes() for path in place.folder.glob("*/more.npz")] == [b"more"]
+    cluster.alive = looks
+    with at_work(cluster):
+        pass
+    waited = time.monotonic() - began
+    assert 1.2 < waited < 3.0 if after < 1 else 0.5 < waited < 1.0

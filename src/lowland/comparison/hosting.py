@@ -38,9 +38,10 @@ class Done(NamedTuple):
     compiled: float  # seconds of compiling
     up: bool  # whether there is a process
     took: float = 0.0  # seconds that its start took, without those of compiling
+    there: bool = True  # whether the host may be there
 
 
-GONE = Done(None, {}, 0.0, False)
+GONE = Done(None, {}, 0.0, False, there=False)
 
 
 class _Unwanted(Exception):
@@ -171,30 +172,39 @@ def open_host(
     token: str, files: Mapping[str, Array], engine: str, to: tuple[str, ...], threads: int, memory_limit: int | None
 ) -> str:
     """Make a folder with the files of a comparison; it is there while the client holds this call."""
-    place = here(engine)
+    place, host = here(engine), None
+
+    def tell(message: list[Any]) -> None:
+        place.tell(to, [token, *message])
+
     limits = [memory_limit, place.memory_limit, settings.memory_limit() if settings.limit_is_given() else None]
     least = min((limit for limit in limits if limit is not None), default=None)
-    with _writing(place):
-        folder = Path(tempfile.mkdtemp(prefix="lowland-compare-", dir=place.folder))
-    host = Host(folder, place, lambda message: place.tell(to, [token, *message]), threads, least)
+    tell([OPEN])  # first of all: from now on, the client waits for the end of it
     try:
+        with _writing(place):
+            folder = Path(tempfile.mkdtemp(prefix="lowland-compare-", dir=place.folder))
+        host = _hosts[token] = Host(folder, place, tell, threads, least)
         host.write(files)
+        threading.Thread(target=_attend, args=(place, token, host), daemon=True).start()
     except BaseException:
-        host.close()
+        if host is not None:
+            _close(token, host)
+        tell([CLOSED])
         raise
-    _hosts[token] = host
-    host.tell([OPEN])
-    threading.Thread(target=_attend, args=(place, token, host), daemon=True).start()
     return token
 
 
 def _attend(place: Here, token: str, host: Host) -> None:
     """Close a host when it is wanted no more."""
     place.wait_while_held()
+    _close(token, host)
+    host.tell([CLOSED])
+
+
+def _close(token: str, host: Host) -> None:
     host.close()
     if _hosts.get(token) is host:
         del _hosts[token]
-    host.tell([CLOSED])
 
 
 def store(token: str, files: Mapping[str, Array]) -> str:

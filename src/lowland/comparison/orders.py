@@ -9,6 +9,10 @@ from typing import Any
 from .budget import Reason
 from .workers import Job, Told
 
+_LATE = 2.0  # seconds that an answer may be late: the worker ends what it began in time, and the answer travels
+_SILENT = 10.0  # seconds without a message after which a job is believed to be no longer compiled
+_REPEATS = 3  # times that a job may be lost on workers that live: the files that it needs were on one that died
+
 
 @dataclass(eq=False)
 class Order:
@@ -31,6 +35,25 @@ class Order:
     def left(self) -> float:
         """The seconds that are left of its time, without those of compiling."""
         return self.until + self.compiled - time.monotonic()
+
+    @property
+    def overdue(self) -> bool:
+        """Whether its time is over, and its worker is not about to say so.
+
+        The worker counts from when it begins, which may be late; the time that the order waited there counts, too.
+        """
+        working = self.stopped and time.monotonic() < self.heard + _SILENT
+        return self.left < -_LATE and not working
+
+    def lost_on(self, address: str, *, died: bool) -> str:
+        """Note that it was lost on a worker, which died or not; return why it has failed with that, or nothing."""
+        if died:
+            first, self.lost = self.lost, address
+            text = f"the workers of the cluster that ran it, {first} and {address}, were lost; perhaps they had too "
+            return f"{text}little memory" if first else ""
+        self.repeats += 1
+        text = f"the cluster lost it {self.repeats} times, the last time on the worker {address}"
+        return text if self.repeats > _REPEATS else ""
 
 
 @dataclass(eq=False)

@@ -25,16 +25,15 @@ from ..core.message import Message, Owner
 from ..engines.calls import LOST, PENDING, Calls
 from . import hosting
 from .budget import Cause, Reason
+from .open_hosts import OpenHosts
 from .orders import Order, RemoteWorker
 from .workers import Answer, Job, Told, Workers
 
 _POLL = 0.05  # seconds between two looks at the calls and the user
 _ROLL_CALL = 1.0  # seconds between two looks at who is there
-_LATE = 2.0  # seconds that an answer may be late: the worker ends what it began in time, and the answer travels
-_SILENT = 10.0  # seconds without a message after which a job is believed to be no longer compiled
 _MISSES = 2  # starts in a row that may be lost before a worker is said to have no process
-_REPEATS = 3  # times that a job may be lost on workers that live: the files that it needs were on one that died
 _CLOSE_SECONDS = 10.0  # seconds within which all that was made on workers must be gone
+_UNHEARD_SECONDS = 2.0  # within which workers say that they have begun to make something
 _OVER = "its share of the budget was over"
 
 
@@ -48,8 +47,7 @@ class RemoteWorkers(Workers):
         self._engine, self._calls, self._folder, self._pause = engine, calls, folder, pause
         self._workers: list[RemoteWorker] = []
         self._refused: set[str] = set()  # addresses of workers that are not used
-        self._most, self._hosts = 0, set[str]()  # tokens of what is open on workers
-        self._addresses: dict[str, str] = {}  # by the tokens of all that was ever opened
+        self._most, self._hosts = 0, OpenHosts()
         self._waiting: deque[Order] = deque()  # lost with a worker, to be done by another one
         self._answers: deque[tuple[int, Answer]] = deque()
         self._messages: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
@@ -150,10 +148,8 @@ class RemoteWorkers(Workers):
         """Take the messages, and yield the orders of which there is progress."""
         while not self._messages.empty():
             token, what, *more = self._messages.get()
-            if what == hosting.OPEN:
-                self._hosts.add(token)
-            elif what == hosting.CLOSED:
-                self._hosts.discard(token)
+            if what != hosting.AT_WORK:
+                self._hosts.hear(token, what)
             else:
                 order = next((w.order for w in self._workers if w.token == token), None)
                 serial, stage, done, total, compiled, stopped = more
@@ -178,13 +174,15 @@ class RemoteWorkers(Workers):
             self._dismiss(worker, error)
             return
         if done is PENDING:
-            if order is not None and _overdue(order):
+            if order is not None and order.overdue:
                 self._forget(worker)
                 self._answer(order, {"status": "ended", "error": _OVER, "cause": Cause.SHARE})
             return
         if done is LOST:  # the worker, or what it was to take from another one that is gone
-            done = hosting.GONE
+            done = hosting.Done(None, {}, 0.0, up=False)
             self._forget_lost_files()
+        if not done.there:
+            self._hosts.drop(worker.token)
         worker.call.release()
         worker.call, worker.order, worker.up = None, None, done.up
         if order is None:
@@ -225,6 +223,7 @@ class RemoteWorkers(Workers):
     def _roll_call(self) -> None:
         """Drop the workers that are gone, and let new ones take their places."""
         alive = self._calls.alive()
+        self._hosts.keep(alive)
         for worker in [w for w in self._workers if w.address not in alive]:
             self._workers.remove(worker)
             order = worker.order
@@ -276,19 +275,11 @@ class RemoteWorkers(Workers):
 
     def _lose(self, order: Order, address: str, *, died: bool) -> None:
         """Let another worker do what was lost; give it up if it lost two that died, or was repeated too often."""
-        order.repeats += not died
-        error = ""
-        if died and order.lost:
-            error = f"the workers of the cluster that ran it, {order.lost} and {address}, were lost; perhaps they had "
-            error += "too little memory"
-        elif order.repeats > _REPEATS:
-            error = f"the cluster lost it {order.repeats} times, the last time on the worker {address}"
+        error = order.lost_on(address, died=died)
         if error:
             self._answer(order, {"status": "failed", "error": error})
-            return
-        if died:
-            order.lost = address
-        self._waiting.append(order)
+        else:
+            self._waiting.append(order)
 
     def _forget_lost_files(self) -> None:
         """Have the files sent again to idle workers that were to take them from one that is gone."""
@@ -339,7 +330,7 @@ class RemoteWorkers(Workers):
         limit = settings.memory_limit() if settings.limit_is_given() else None
         for worker in workers:
             worker.token = uuid.uuid4().hex
-            self._addresses[worker.token] = worker.address
+            self._hosts.begin(worker.token, worker.address)
             means = (self._engine, self._calls.to, worker.threads, limit)
             worker.opened = worker.stored = self._begin(worker, hosting.open_host, worker.token, sent, *means)
         sent.release()
@@ -382,29 +373,22 @@ class RemoteWorkers(Workers):
         """Have everything on the workers ended and removed, and wait until it is."""
         for worker in self._workers:
             self._forget(worker)
-        until = time.monotonic() + _CLOSE_SECONDS
-        while left := self._left():
-            if time.monotonic() > until:
+        began = time.monotonic()
+        while left := self._left(time.monotonic() - began):
+            if time.monotonic() > began + _CLOSE_SECONDS:
                 text = f"the workers {', '.join(left)} have not ended their part yet; they are busy"
                 warnings.warn(Message(Owner("compare"), text), LowlandWarning, stacklevel=2)
                 return
             self._wait()
 
-    def _left(self) -> list[str]:
-        """Return which workers still have a folder or a process of this comparison."""
+    def _left(self, waited: float) -> list[str]:
+        """Return which workers still have a folder or a process of this comparison, or may say soon that they have."""
         for _ in self._heard():
             continue
-        left = {self._addresses[token] for token in self._hosts}
+        if not self._hosts.left(begun=True):
+            return []
         try:
-            return sorted(left & self._calls.alive().keys()) if left else []
+            self._hosts.keep(self._calls.alive())
         except ClusterError:  # without their scheduler, workers end by themselves
             return []
-
-
-def _overdue(order: Order) -> bool:
-    """Return whether the time of an order is over, and its worker is not about to say so.
-
-    The worker counts from when it begins, which may be late; the time that the order waited there counts, too.
-    """
-    working = order.stopped and time.monotonic() < order.heard + _SILENT
-    return order.left < -_LATE and not working
+        return self._hosts.left(begun=waited < _UNHEARD_SECONDS)
