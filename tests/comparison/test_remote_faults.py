@@ -12,7 +12,7 @@ from lowland.comparison import hosting, orders, remote
 from lowland.comparison.budget import Cause
 from lowland.comparison.hosting import Done
 from lowland.core.errors import ClusterError, LowlandWarning
-from lowland.engines.calls import LOST, PENDING, Calls
+from lowland.engines.calls import ARRIVING, LOST, PENDING, Calls
 
 STARTED = Done({}, {}, 0.0, True)
 
@@ -318,6 +318,15 @@ def hears(cluster, call, stage="fit", compiled=0.0, stopped=False):
     """Have a message come from the worker of a call that it is at work."""
     token = [c.values[0] for c in cluster.calls if c.function == "open_host" and c.worker == call.worker][-1]
     cluster.heard([token, hosting.AT_WORK, call.values[1], stage, 0, None, compiled, stopped])
+
+
+def test_an_answer_on_its_way_is_waited_for(at_work, monkeypatch):
+    monkeypatch.setattr(orders, "_LATE", 0.1)
+    cluster, began = Cluster("a"), time.monotonic()
+    cluster.outcomes = [lambda call: done("large") if time.monotonic() > began + 0.5 else ARRIVING]
+    with at_work(cluster) as workers:
+        asked(workers, seconds=0.05)
+        assert workers.next()[1]["text"] == "large"
 
 
 def test_a_worker_that_compiles_ends_its_job_itself(at_work, monkeypatch):

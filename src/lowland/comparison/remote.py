@@ -22,7 +22,7 @@ import numpy as np
 from ..core import settings
 from ..core.errors import ClusterError, LowlandWarning
 from ..core.message import Message, Owner
-from ..engines.calls import LOST, PENDING, Calls
+from ..engines.calls import ARRIVING, LOST, PENDING, Calls
 from . import hosting
 from .budget import Cause, Reason
 from .open_hosts import OpenHosts
@@ -173,8 +173,8 @@ class RemoteWorkers(Workers):
         except ClusterError as error:
             self._dismiss(worker, error)
             return
-        if done is PENDING:
-            if order is not None and order.overdue:
+        if done is PENDING or done is ARRIVING:
+            if done is PENDING and order is not None and order.overdue:
                 self._forget(worker)
                 self._answer(order, {"status": "ended", "error": _OVER, "cause": Cause.SHARE})
             return

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 PENDING = object()  # the outcome of a call that has not ended
+ARRIVING = object()  # the outcome of a call that has ended, but what it returned is still on its way
 LOST = object()  # the outcome of a call that will never end, since its worker or what it takes is gone
 
 
@@ -55,7 +56,7 @@ class Calls(ABC):
 
     @abstractmethod
     def outcome(self, call: Any) -> Any:
-        """Return what a call returned, `PENDING` or `LOST`; raise what it raised."""
+        """Return what a call returned, `PENDING`, `ARRIVING` or `LOST`, within a second; raise what it raised."""
 
     @abstractmethod
     def listen(self, heard: Callable[[Any], None]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 import os
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,13 @@ from typing import Any
 import cloudpickle
 
 from ..core.errors import ClusterError
-from .calls import LOST, PENDING, Calls, Here
+from .calls import ARRIVING, LOST, PENDING, Calls, Here
 from .dask_cluster import cluster_errors, current_client, lost, own_version, require_version, wait_for_workers
 from .dask_engine import packed
 
 _POLL = 0.1  # seconds between two looks whether a result is held
 _TRIM = "MALLOC_TRIM_THRESHOLD_"
-_FETCH_SECONDS = 60.0  # that a result may travel
+_FETCH_SECONDS = 0.5  # that are waited for a result before the next look at it
 
 _listeners: dict[str, Callable[[Any], None]] = {}  # of this process, by the name that they listen to
 
@@ -32,6 +33,7 @@ class DaskCalls(Calls):
     def __init__(self) -> None:
         self._client = current_client()
         self._functions: dict[Callable[..., Any], Any] = {}
+        self._fetches: dict[str, Future[list[Any]]] = {}  # of results on their way, by the keys of their calls
         # One topic for each client, since a scheduler keeps the last events of every topic.
         self.to = (f"lowland-{self._client.id}", f"lowland-{uuid.uuid4().hex}")
 
@@ -40,6 +42,8 @@ class DaskCalls(Calls):
 
     def __exit__(self, *_: object) -> None:
         _listeners.pop(self.to[1], None)
+        for fetch in self._fetches.values():
+            fetch.cancel()
         for function in self._functions.values():
             function.release()
 
@@ -86,18 +90,30 @@ class DaskCalls(Calls):
             )
 
     def outcome(self, call: Any) -> Any:
-        """Return what a call returned, `PENDING` or `LOST`; raise what it raised."""
-        if call.status == "pending":
+        """Return what a call returned, `PENDING`, `ARRIVING` or `LOST`, within a second; raise what it raised."""
+        if call.status in ("pending", "lost"):  # lost with its worker: the task waits for it
             return PENDING
         try:
             with cluster_errors(self._client):
-                return call.result(timeout=_FETCH_SECONDS)
-        except TimeoutError:  # its worker was lost with the result, and the task waits for it
-            return PENDING
+                if call.key not in self._fetches:
+                    self._fetches[call.key] = self._fetch(call)
+                fetch = self._fetches[call.key]
+                if not fetch.done():  # it is large, or its worker died just now
+                    return ARRIVING
+                del self._fetches[call.key]
+                (value,) = fetch.result()
+                return value
         except ClusterError as error:
             if isinstance(error.__cause__, CancelledError) and self._client.status == "running":
                 return LOST
             raise
+
+    def _fetch(self, call: Any) -> Future[list[Any]]:
+        """Begin to fetch what a call returned; wait a little, since most of it is small."""
+        fetching = self._client.gather([call], asynchronous=True)
+        fetch = asyncio.run_coroutine_threadsafe(fetching, self._client.loop.asyncio_loop)
+        wait([fetch], _FETCH_SECONDS)
+        return fetch
 
     def listen(self, heard: Callable[[Any], None]) -> None:
         """Have a function told the messages that are sent to ``to``; it is called in the thread of the client."""
