@@ -7,9 +7,11 @@ import time
 
 import pytest
 
-pytest.importorskip("distributed")
+from lowland.core.errors import ClusterError
+from lowland.engines import calls, dask_cluster
 
-from lowland.engines import calls, dask_calls
+dask = pytest.importorskip("dask")
+dask_calls = pytest.importorskip("lowland.engines.dask_calls")
 
 
 def test_processes_of_a_worker_keep_what_an_administrator_set(monkeypatch):
@@ -76,3 +78,23 @@ def test_a_result_that_travels_for_long_is_not_waited_for_but_arrives(made, clie
     assert calls.ARRIVING in seen
     assert longest < 1.2, "meanwhile the client looks at other things"
     assert made._fetches == {}
+
+
+def test_workers_besides_some_are_waited_for(made):
+    first, *others = made.workers()
+    assert list(made.workers(besides=[first])) == others
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "300ms"}),
+        pytest.raises(ClusterError, match="the Dask cluster had no other worker for 300ms: start workers"),
+    ):
+        made.workers(besides=[first, *others])
+
+
+def test_workers_that_join_are_asked_for_their_version_alone(made, monkeypatch):
+    first, second = made.workers()
+    monkeypatch.setattr(dask_cluster, "_checked", {})
+    made.require([first])
+    monkeypatch.setattr(dask_calls, "own_version", lambda: "99.0")
+    made.require([first])
+    with pytest.raises(ClusterError, match=f"the worker {second} has Lowland .*, and the client has 99.0"):
+        made.require([second])
