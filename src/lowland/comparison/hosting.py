@@ -172,7 +172,8 @@ def open_host(
     token: str, files: Mapping[str, Array], engine: str, to: tuple[str, ...], threads: int, memory_limit: int | None
 ) -> str:
     """Make a folder with the files of a comparison; it is there while the client holds this call."""
-    place, host = here(engine), None
+    place = here(engine)
+    host: Host | None = None
 
     def tell(message: list[Any]) -> None:
         place.tell(to, [token, *message])

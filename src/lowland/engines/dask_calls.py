@@ -59,11 +59,14 @@ class DaskCalls(Calls):
 
     def alive(self) -> dict[str, int]:
         """Return the threads of the workers that are there, perhaps of none."""
-        if self._client.status != "running":
-            raise lost(self._client, ConnectionError("the connection broke"))
+        self._require_connection()
         with cluster_errors(self._client):
             threads: dict[str, int] = self._client.nthreads()
         return threads
+
+    def _require_connection(self) -> None:
+        if self._client.status != "running":
+            raise lost(self._client, ConnectionError("the connection broke"))
 
     def send(self, value: Any) -> Any:
         """Send a value to the cluster, once; return what calls take as it: workers get it from each other."""
@@ -110,6 +113,7 @@ class DaskCalls(Calls):
 
     def _fetch(self, call: Any) -> Future[list[Any]]:
         """Begin to fetch what a call returned; wait a little, since most of it is small."""
+        self._require_connection()
         fetching = self._client.gather([call], asynchronous=True)
         fetch = asyncio.run_coroutine_threadsafe(fetching, self._client.loop.asyncio_loop)
         wait([fetch], _FETCH_SECONDS)
