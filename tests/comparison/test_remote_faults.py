@@ -427,6 +427,18 @@ def test_a_start_that_is_lost_is_tried_again_on_a_worker_that_is_there(at_work):
         assert workers.ready(10.0, lambda *_: None).text == "its process on the cluster was ended", "but not for ever"
 
 
+def test_a_start_that_waited_in_vain_is_tried_again_where_there_is_more_time(at_work):
+    """A busy worker begins it when its time is over."""
+    late = Done({"error": "there was no time to start a process", "cause": "share"}, {}, 0.0, False)
+    with at_work(Cluster("a", starts=[PENDING] * 2 + [late] * 3)) as workers:
+        assert workers.ready(0.0, lambda *_: None) is not None
+        assert workers.ready(10.0, lambda *_: None) == hosting.reason_of(late), "once"
+        assert workers._calls.starts == [late]
+    with at_work(Cluster("a", starts=[PENDING] * 2 + [late, STARTED])) as workers:
+        assert workers.ready(0.0, lambda *_: None) is not None
+        assert workers.ready(10.0, lambda *_: None) is None
+
+
 def test_a_start_takes_what_its_worker_says(at_work):
     """However long a worker was waited for."""
     late = [PENDING] * 50 + [STARTED._replace(took=2.0), STARTED._replace(took=1.0)]

@@ -69,6 +69,7 @@ class RemoteWorker:
     order: Order | None = None
     up: bool = False  # whether it has a process
     reason: Reason | None = None  # why it has none
+    start_until: float = 0.0  # until when its last start might take
     misses: int = 0  # starts that were lost in a row, such as for the worker that was to hand it the rows
 
     @property

@@ -95,8 +95,8 @@ class RemoteWorkers(Workers):
             if any(worker.idle and worker.up for worker in self._workers):
                 return None
             for worker in self._workers:
-                if worker.reason is None:
-                    self._start(worker, until - time.monotonic())
+                if worker.reason is None or worker.start_until < until:  # it may have waited in vain before
+                    self._start(worker, until)
             if all(worker.idle for worker in self._workers):
                 return self._workers[0].reason
             if time.monotonic() > until:
@@ -304,7 +304,7 @@ class RemoteWorkers(Workers):
         else:
             for worker in self._workers:
                 if worker.reason is None:
-                    self._start(worker, order.left)
+                    self._start(worker, order.until + order.compiled)
             if not all(worker.idle for worker in self._workers):
                 return False
             reason = self._workers[0].reason  # nobody is busy, and none of them has a process
@@ -346,14 +346,14 @@ class RemoteWorkers(Workers):
                     before.release()
             sent.release()
 
-    def _start(self, worker: RemoteWorker, seconds: float) -> None:
+    def _start(self, worker: RemoteWorker, until: float) -> None:
         """Have an idle worker start a process where it has none."""
         if not worker.idle or worker.up:
             return
         if worker.opened is None:
             self._open([worker])
-        worker.reason = None
-        worker.call = self._begin(worker, hosting.start, worker.stored, seconds)
+        worker.reason, worker.start_until = None, until
+        worker.call = self._begin(worker, hosting.start, worker.stored, until - time.monotonic())
 
     def _give(self, order: Order, worker: RemoteWorker) -> None:
         """Send an order to a worker."""
