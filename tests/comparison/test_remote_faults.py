@@ -1,4 +1,4 @@
-"""Workers of a cluster that are lost, late or cannot start, on a stand-in for the cluster; and their other end."""
+"""Workers of a cluster that are lost, late or cannot start, on a stand-in for the cluster."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import time
 
 import pytest
 
-from lowland.comparison import hosting, remote
+from lowland.comparison import hosting, orders, remote
 from lowland.comparison.budget import Cause
 from lowland.comparison.hosting import Done
-from lowland.core import settings
 from lowland.core.errors import ClusterError, LowlandWarning
-from lowland.engines.calls import LOST, PENDING, Calls
+from lowland.engines.calls import ARRIVING, LOST, PENDING, Calls
 
 STARTED = Done({}, {}, 0.0, True)
 
@@ -44,7 +43,7 @@ class Cluster(Calls):
 
     def __init__(self, workers, *outcomes, starts=STARTED):
         self.there, self.outcomes, self.starts = dict.fromkeys(workers, 1), list(outcomes), starts
-        self.calls, self.sent, self.closes = list[Call](), [], True
+        self.calls, self.sent, self.unfit, self.opens, self.closes = list[Call](), [], "", True, True
 
     def __enter__(self):
         return self
@@ -52,10 +51,15 @@ class Cluster(Calls):
     def __exit__(self, *_):
         pass
 
-    def workers(self):
-        if not self.there:
+    def workers(self, besides=()):
+        found = {address: count for address, count in self.there.items() if address not in besides}
+        if not found:
             raise ClusterError("no worker")
-        return dict(self.there)
+        return found
+
+    def require(self, workers):
+        for address in set(self.unfit) & set(workers):
+            raise ClusterError(f"the worker {address} has Lowland 99.0")
 
     def alive(self):
         return dict(self.there)
@@ -68,7 +72,8 @@ class Cluster(Calls):
         self.calls.append(Call(worker, function, values))
         if function is hosting.open_host:
             self.calls[-1].cluster = self
-            self.heard([values[0], hosting.OPEN])
+            if self.opens:
+                self.heard([values[0], hosting.OPEN])
         if function is hosting.ask:
             self.calls[-1].outcome = self.outcomes.pop(0)
         return self.calls[-1]
@@ -76,7 +81,8 @@ class Cluster(Calls):
     def outcome(self, call):
         if call.function == "start":
             return self.starts.pop(0) if isinstance(self.starts, list) else self.starts
-        return call.outcome(call) if callable(call.outcome) else call.outcome
+        outcome = getattr(call, "outcome", PENDING)
+        return outcome(call) if callable(outcome) else outcome
 
     def listen(self, heard):
         self.heard = heard
@@ -178,6 +184,92 @@ def test_new_workers_take_the_places_of_lost_ones(at_work):
     assert cluster.sent == [["rows.npy"]] * 2, "also to the new one"
 
 
+@pytest.mark.parametrize("joins", [True, False], ids=["joined", "without process"])
+def test_a_lost_job_starts_a_process_on_a_free_worker_while_another_one_is_busy(at_work, joins):
+    cluster = Cluster("ab" if joins else "abc")
+    busy = [PENDING] * 50 + [done("long")]
+    cluster.outcomes = [lambda call: busy.pop(0), lose(cluster, *("c" if joins else "")), done("on c")]
+    with at_work(cluster) as workers:
+        asked(workers, 0)
+        if not joins:
+            workers._workers[2].up = False
+        asked(workers, 1)
+        assert workers.next() == (1, {"status": "done", "text": "on c"})
+        assert workers.next()[1]["text"] == "long"
+
+
+def test_a_new_worker_that_cannot_do_the_work_is_not_used(at_work):
+    cluster = Cluster("ab", starts=STARTED)
+    cluster.unfit = "cd"
+    cluster.outcomes = [lose(cluster, "c"), done("on b"), lose(cluster, "c", "d", "e"), done("on e")]
+    with at_work(cluster) as workers:
+        asked(workers)
+        with pytest.warns(LowlandWarning, match="the worker c of the cluster is not used: the worker c has"):
+            assert workers.next()[1]["text"] == "on b"
+        for _ in range(3):
+            workers._step()  # a second warning would be an error
+        asked(workers)
+        with pytest.warns(LowlandWarning, match="the worker d of the cluster is not used"):
+            assert workers.next()[1]["text"] == "on e"
+    assert {call.worker for call in cluster.calls} == set("abe")
+    cluster.there = {"a": 1, "c": 1}
+    with pytest.raises(ClusterError, match=r"Lowland 99\.0"), at_work(cluster):
+        raise AssertionError("at the start all are needed")
+
+
+def test_a_worker_that_cannot_keep_the_rows_is_not_used(at_work):
+    def full(call):
+        raise ClusterError(f"the worker {call.worker} cannot write the rows")
+
+    cluster = Cluster("ab", full, done("on b"))
+    with at_work(cluster) as workers:
+        asked(workers)
+        with pytest.warns(LowlandWarning, match="the worker a of the cluster is not used: the worker a cannot write"):
+            assert workers.next()[1]["text"] == "on b"
+        assert workers.size == 1
+        workers._step()
+        assert workers.size == 1, "nor is it taken again"
+        cluster.outcomes = [full]
+        asked(workers)
+        with pytest.raises(ClusterError, match="the worker b cannot write"):
+            workers.next()
+
+
+def test_files_that_are_lost_with_one_worker_are_sent_again_to_the_others(at_work):
+    """A look runs on a, and its files are there alone when it dies: all others need them."""
+    cluster = Cluster("abcdefg")
+
+    def fits(call):
+        """Be lost where the files were not sent again since the death."""
+        opened = [c for c in cluster.calls if c.function == "open_host" and c.worker == call.worker]
+        return done(f"on {call.worker}") if len(opened) == 2 else LOST
+
+    def dies(call):
+        del cluster.there["a"]
+        for stored in (c for c in cluster.calls if c.function == "store"):
+            stored.outcome = LOST
+        return PENDING
+
+    cluster.outcomes = [done(**{"direct.npz": b"d", "geodesic.npz": b"g"}), dies, *[fits] * 30]
+    with at_work(cluster) as workers:
+        asked(workers, -1, do="look")
+        workers.next()
+        for number in range(3):
+            asked(workers, number)
+        assert {workers.next()[1]["status"] for _ in range(3)} == {"done"}
+    assert ["direct.npz", "geodesic.npz", "rows.npy"] in cluster.sent
+
+
+def test_a_job_that_is_lost_again_and_again_has_failed(at_work):
+    """Such as by workers that start again at the same address before anybody sees it."""
+    cluster = Cluster("a", *[LOST] * 4, done())
+    with at_work(cluster) as workers:
+        asked(workers)
+        _, answer = workers.next()
+    assert answer == {"status": "failed", "error": "the cluster lost it 4 times, the last time on the worker a"}
+    assert len(cluster.outcomes) == 1
+
+
 def test_without_any_worker_left_the_cluster_has_failed(at_work):
     cluster = Cluster("a")
     cluster.outcomes = [lose(cluster)]
@@ -210,7 +302,7 @@ def test_a_lost_job_whose_time_is_over_is_not_begun_again(at_work):
 
 
 def test_a_worker_that_does_not_begin_a_job_is_not_waited_for(at_work, monkeypatch):
-    monkeypatch.setattr(remote, "_LATE", 0.1)
+    monkeypatch.setattr(orders, "_LATE", 0.1)
     cluster = Cluster("a", PENDING, done())
     with at_work(cluster) as workers:
         asked(workers, seconds=0.05)
@@ -222,19 +314,72 @@ def test_a_worker_that_does_not_begin_a_job_is_not_waited_for(at_work, monkeypat
         assert workers.next()[1]["status"] == "done"
 
 
-def test_a_worker_that_is_heard_of_ends_its_job_itself(at_work, monkeypatch):
-    monkeypatch.setattr(remote, "_LATE", 0.1)
+def hears(cluster, call, stage="fit", compiled=0.0, stopped=False):
+    """Have a message come from the worker of a call that it is at work."""
+    token = [c.values[0] for c in cluster.calls if c.function == "open_host" and c.worker == call.worker][-1]
+    cluster.heard([token, hosting.AT_WORK, call.values[1], stage, 0, None, compiled, stopped])
+
+
+def test_an_answer_on_its_way_is_waited_for(at_work, monkeypatch):
+    monkeypatch.setattr(orders, "_LATE", 0.1)
+    cluster, began = Cluster("a"), time.monotonic()
+    cluster.outcomes = [lambda call: done("large") if time.monotonic() > began + 0.5 else ARRIVING]
+    with at_work(cluster) as workers:
+        asked(workers, seconds=0.05)
+        assert workers.next()[1]["text"] == "large"
+
+
+def test_a_worker_that_compiles_ends_its_job_itself(at_work, monkeypatch):
+    monkeypatch.setattr(orders, "_LATE", 0.1)
     cluster, began = Cluster("a"), time.monotonic()
 
     def outcome(call):
-        token = next(call.values[0] for call in cluster.calls if call.function == "open_host")
-        cluster.heard([token, hosting.AT_WORK, call.values[1], "compiling", 0, None, 0.0])
+        hears(cluster, call, "compiling", stopped=True)
         return done() if time.monotonic() > began + 0.5 else PENDING
 
     cluster.outcomes = [outcome]
     with at_work(cluster) as workers:
         asked(workers, seconds=0.05)
         assert workers.next()[1]["status"] == "done"
+
+
+def test_the_time_that_a_job_waits_on_a_busy_worker_counts(at_work, monkeypatch):
+    """The worker begins late, and so would end the job late; seconds of compiling are added."""
+    monkeypatch.setattr(orders, "_LATE", 0.1)
+    cluster, began = Cluster("a"), time.monotonic()
+
+    def outcome(call):
+        hears(cluster, call, compiled=0.2)
+        return done() if time.monotonic() > began + 5.0 else PENDING
+
+    cluster.outcomes = [outcome]
+    with at_work(cluster) as workers:
+        asked(workers, seconds=0.05)
+        _, answer = workers.next()
+    assert 0.35 < time.monotonic() - began < 4.0
+    assert (answer["status"], answer["cause"]) == ("ended", Cause.SHARE)
+
+
+def test_compiling_counts_in_each_run_of_a_lost_job(at_work):
+    cluster, lasted = Cluster("ab"), list[float]()
+
+    def first(call):
+        hears(cluster, call, compiled=2.0)
+        call.outcome = lose(cluster)
+        return PENDING
+
+    def second(call):
+        lasted.append(call.values[-1])
+        hears(cluster, call, compiled=1.0)
+        call.outcome = Done({"status": "done"}, {}, 1.5, True)
+        return PENDING
+
+    cluster.outcomes = [first, second]
+    with at_work(cluster) as workers:
+        asked(workers)
+        workers.next()
+    assert at_work.paused == [(2.0, 2), (1.0, 1), (0.5, 1)]
+    assert 61 < lasted[0] < 62
 
 
 def test_compiling_is_told_once_for_the_number_of_workers(at_work):
@@ -244,7 +389,7 @@ def test_compiling_is_told_once_for_the_number_of_workers(at_work):
         token = next(c.values[0] for c in cluster.calls if c.function == "open_host" and c.worker == call.worker)
         serial = call.values[1]
         for number, compiled in ((serial, 2.0), (serial, 3.0), (serial + 1, 9.0)):
-            cluster.heard([token, hosting.AT_WORK, number, "fit", 1, 2, compiled])
+            cluster.heard([token, hosting.AT_WORK, number, "fit", 1, 2, compiled, False])
         call.outcome = Done({"status": "done"}, {}, 3.5, True)
         return PENDING
 
@@ -282,6 +427,30 @@ def test_a_start_that_is_lost_is_tried_again_on_a_worker_that_is_there(at_work):
         assert workers.ready(10.0, lambda *_: None).text == "its process on the cluster was ended", "but not for ever"
 
 
+def test_a_start_that_waited_in_vain_is_tried_again_where_there_is_more_time(at_work):
+    """A busy worker begins it when its time is over."""
+    late = Done({"error": "there was no time to start a process", "cause": "share"}, {}, 0.0, False)
+    with at_work(Cluster("a", starts=[PENDING] * 2 + [late] * 3)) as workers:
+        assert workers.ready(0.0, lambda *_: None) is not None
+        assert workers.ready(10.0, lambda *_: None) == hosting.reason_of(late), "once"
+        assert workers._calls.starts == [late]
+    with at_work(Cluster("a", starts=[PENDING] * 2 + [late, STARTED])) as workers:
+        assert workers.ready(0.0, lambda *_: None) is not None
+        assert workers.ready(10.0, lambda *_: None) is None
+
+
+def test_a_start_takes_what_its_worker_says(at_work):
+    """However long a worker was waited for."""
+    late = [PENDING] * 50 + [STARTED._replace(took=2.0), STARTED._replace(took=1.0)]
+    cluster = Cluster("ab", starts=late)
+    with at_work(cluster) as workers:
+        assert workers.start_seconds == 0.0
+        while not all(worker.up for worker in workers._workers):
+            workers.ready(10.0, lambda *_: None)
+            workers._step()
+        assert workers.start_seconds == 2.0
+
+
 def test_a_map_that_cannot_be_written_here_is_a_failure(at_work, monkeypatch):
     def full(path, content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -305,88 +474,48 @@ def test_what_is_not_ended_is_told(at_work, monkeypatch):
         workers.__exit__()
 
 
-# -- the other end -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seen", [True, False], ids=["missing", "gone"])
+def test_a_worker_that_started_again_at_its_address_is_not_waited_for(at_work, seen):
+    """Its first folder never says that it is closed."""
+    cluster = Cluster("a")
+
+    def restarts(call):
+        cluster.closes = False  # of what was opened before nobody is told
+        if not seen:
+            return hosting.GONE
+        cluster.alive = nobody
+        return PENDING
+
+    def nobody():
+        del cluster.alive  # by the next look it is there again
+        return {}
+
+    cluster.outcomes = [restarts, lambda call: setattr(cluster, "closes", True) or done("again")]
+    with at_work(cluster) as workers:
+        asked(workers)
+        assert workers.next()[1]["text"] == "again"
+        began = time.monotonic()
+    assert time.monotonic() - began < 1.0
 
 
-class Place:
-    """A worker of a cluster, seen from a call."""
+@pytest.mark.parametrize("after", [0.2, 1e6], ids=["begun", "not begun"])
+def test_what_a_worker_was_about_to_make_is_waited_for(at_work, monkeypatch, after):
+    """A call that has begun says so a little later, and when it has closed; of one that waits on a busy worker nothing
+    comes."""
+    monkeypatch.setattr(remote, "_UNHEARD_SECONDS", 0.5)
+    cluster = Cluster("a")
+    cluster.opens = cluster.closes = False
+    began, alive = time.monotonic(), cluster.alive
 
-    address, memory_limit, held, opened = "tcp://here", None, True, 1
+    def looks():
+        token = cluster.calls[0].values[0]
+        for what, when in ((hosting.OPEN, after), (hosting.CLOSED, after + 1.0)):
+            if time.monotonic() > began + when:
+                cluster.heard([token, what])
+        return alive()
 
-    def __init__(self, folder):
-        self.folder, self.told, self.variables = folder, [], frozenset({"TRIM"})
-
-    def tell(self, to, message):
-        self.told.append((to, message))
-
-    def wait_while_held(self):
-        while self.held:
-            time.sleep(0.01)
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    found = Place(tmp_path)
-    monkeypatch.setattr(hosting, "here", lambda engine: found)
-    yield found
-    found.held = False
-    until = time.monotonic() + 10
-    while hosting._hosts and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not hosting._hosts
-    assert [message for _, message in found.told] == [["token", hosting.OPEN], ["token", hosting.CLOSED]] * found.opened
-    assert list(tmp_path.glob("lowland-compare-*")) == [], "a host leaves nothing"
-
-
-@pytest.mark.parametrize(
-    ("asked", "own", "given", "least"), [(None, None, None, None), (5, None, None, 5), (5, 4, 6, 4), (None, 4, 3, 3)]
-)
-def test_the_least_of_the_memory_limits_is_kept(place, asked, own, given, least):
-    place.memory_limit = own
-    with settings.config(memory_limit=given):
-        hosting.open_host("token", {}, "here", ("to",), 3, asked)
-    host = hosting._hosts["token"]
-    assert (host._worker._threads, host._worker._limit) == (3, least)
-
-
-def test_a_process_has_the_threads_of_the_worker_and_none_of_its_allocator(place, monkeypatch):
-    monkeypatch.setenv("TRIM", "1")
-    monkeypatch.setenv("KEPT", "1")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    hosting.open_host("token", {}, "here", ("to",), 3, None)
-    monkeypatch.setattr("subprocess.Popen", started := Started())
-    with pytest.raises(ZeroDivisionError):
-        hosting.start("token", 1.0)
-    made = started.options["env"]
-    names = ("TRIM", "KEPT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOWLAND_THREADS")
-    assert [made.get(name) for name in names] == [None, "1", "3", "3", "3", "3"]
-    assert "LOWLAND_MEMORY_LIMIT" not in made
-
-
-class Started:
-    """Notes how a process would be started."""
-
-    def __call__(self, words, **options):
-        self.options = options
-        raise ZeroDivisionError
-
-
-def test_rows_that_cannot_be_written_are_told_with_the_folder(place, monkeypatch):
-    class Full:
-        def __getitem__(self, key):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(hosting, "memoryview", lambda content: Full()[0], raising=False)
-    words = r"the worker tcp://here cannot write the rows of the comparison to .*: No space left on device; give it"
-    place.opened = 0
-    with pytest.raises(ClusterError, match=words):
-        hosting.open_host("token", {"rows.npy": b"rows"}, "here", ("to",), 1, None)
-
-
-def test_jobs_for_a_host_that_is_not_there_are_gone(place):
-    assert hosting.ask("token", 1, {"do": "fit", "number": 0}, 1.0) is hosting.GONE
-    assert hosting.start("token", 1.0) is hosting.GONE
-    hosting.open_host("token", {}, "here", ("to",), 1, None)
-    assert hosting.ask("token", 1, {"do": "fit", "number": 0}, 1.0).answer is None, "it has no process"
-    assert hosting.store("token", {"more.npz": b"more"}) == "token"
-    assert [path.read_bytes() for path in place.folder.glob("*/more.npz")] == [b"more"]
+    cluster.alive = looks
+    with at_work(cluster):
+        pass
+    waited = time.monotonic() - began
+    assert 1.2 < waited < 3.0 if after < 1 else 0.5 < waited < 1.0

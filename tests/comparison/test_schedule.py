@@ -133,3 +133,11 @@ def test_compiling_on_one_of_several_workers_stops_the_clock_for_its_part(simula
     before = state.clock.left
     state.compiled(8.0, 4)
     assert (state.clock.left - before, state.compiling) == (2.0, 8.0)
+
+
+@pytest.mark.parametrize(("said", "kept"), [(None, 4.5), (2.0, 3.0)], ids=["alone", "on a cluster"])
+def test_time_is_kept_back_for_the_start_of_a_process_not_for_waiting(simulated, monkeypatch, said, kept):
+    """Half as much again as the 3 s that `ready` took, or as the start took where workers tell it."""
+    monkeypatch.setattr(Simulated, "start_seconds", said)
+    state, _ = simulated(100.0, 2, dict.fromkeys(NAMES, 1.0), NAMES)
+    assert state.restart == kept

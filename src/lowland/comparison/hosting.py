@@ -10,7 +10,8 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,21 +24,24 @@ from .process import Worker
 Array = Any
 
 OPEN, AT_WORK, CLOSED = "open", "at work", "closed"  # what messages tell
+_BEGIN = "begin", 0, None  # the progress of a job that has told none
 _PAUSE = 0.5  # seconds between two messages, which also tell that the job is at work
 
 _hosts: dict[str, Host] = {}
 
 
 class Done(NamedTuple):
-    """What came of a call: the answer, None where the host is gone; files; seconds of compiling; is there a process."""
+    """What came of a call."""
 
-    answer: dict[str, Any] | None
+    answer: dict[str, Any] | None  # None where the host or its process is gone
     files: Mapping[str, bytes]
-    compiled: float
-    up: bool
+    compiled: float  # seconds of compiling
+    up: bool  # whether there is a process
+    took: float = 0.0  # seconds that its start took, without those of compiling
+    there: bool = True  # whether the host may be there
 
 
-GONE = Done(None, {}, 0.0, False)
+GONE = Done(None, {}, 0.0, False, there=False)
 
 
 class _Unwanted(Exception):
@@ -55,6 +59,7 @@ class Host:
         self._lock = threading.Lock()  # of the process: one call at a time
         self._wanted = True
         self._compiled, self._told, self._serial = 0.0, 0.0, -1
+        self._last: tuple[str, int, int | None] = _BEGIN
 
     def _pause(self, seconds: float) -> None:
         self._compiled += seconds
@@ -63,51 +68,66 @@ class Host:
         """Pass progress on, now and then; stop where nobody wants it."""
         if not self._wanted:
             raise _Unwanted
-        now = time.monotonic()
-        if now - self._told >= _PAUSE:
-            self._told = now
-            self.tell([AT_WORK, self._serial, stage, done, total, self._compiled])
+        self._last = stage, done, total
+        if time.monotonic() - self._told >= _PAUSE:
+            compiling = self._worker.compiling
+            self._tell(self._compiled + compiling, stopped=compiling > 0)
+
+    def _tell(self, compiled: float, *, stopped: bool) -> None:
+        """Tell how far a job is, the seconds that code was compiled for, and whether its time stands still now."""
+        self._told = time.monotonic()
+        self.tell([AT_WORK, self._serial, *self._last, compiled, stopped])
 
     def write(self, files: Mapping[str, Array]) -> None:
         """Put files into the folder."""
-        try:
+        with _writing(self._place):
             for name, content in files.items():
                 with (self._folder / name).open("wb") as file:
                     file.write(memoryview(content))
-        except OSError as error:
-            raise ClusterError(
-                f"the worker {self._place.address} cannot write the rows of the comparison to {self._folder.parent}: "
-                f"{error.strerror}; give it another folder (Dask: --local-directory, or temporary-directory in its "
-                "configuration) or more space"
-            ) from error
 
     def start(self, seconds: float) -> Done:
         """Have a process ready."""
         with self._lock:
-            self._compiled, self._serial = 0.0, -1
+            self._compiled, self._serial, began = 0.0, -1, time.monotonic()
             try:
                 reason = self._worker.ready(seconds, self._progress)
             except _Unwanted:
                 return self._gone()
+            except OSError as error:
+                reason = Reason(self._fault("start a process", error))
+            took = time.monotonic() - began - self._compiled
             answer = {} if reason is None else {"error": reason.text, "cause": str(reason.cause)}
-            return Done(answer, {}, self._compiled, self._worker.up)
+            return Done(answer, {}, self._compiled, self._worker.up, took)
 
     def ask(self, serial: int, job: dict[str, Any], seconds: float) -> Done:
         """Have a job done; the answer comes with the files that it left, and messages of progress with its serial."""
         with self._lock:
-            self._compiled, self._serial = 0.0, serial
+            self._compiled, self._serial, self._last = 0.0, serial, _BEGIN
             if not self._worker.up:  # this is another process than the one that the client knows
                 return self._gone()
             try:
                 answer = self._worker.ask(job, seconds, self._progress)
+                self._tell(self._compiled, stopped=True)
+                files = self._take(job) if answer["status"] == "done" else {}
             except _Unwanted:
                 return self._gone()
-            paths = [self._folder / name for name in left_by(job)] if answer["status"] == "done" else []
-            files = {path.name: path.read_bytes() for path in paths if path.exists()}
-            for path in paths:
-                if job["do"] == "fit":
-                    path.unlink(missing_ok=True)
+            except OSError as error:
+                answer, files = {"status": "failed", "error": self._fault("read what a candidate left", error)}, {}
             return Done(answer, files, self._compiled, self._worker.up)
+
+    def _take(self, job: dict[str, Any]) -> dict[str, bytes]:
+        """Read the files that a job left; remove a map."""
+        paths = [path for name in left_by(job) if (path := self._folder / name).exists()]
+        files = {path.name: path.read_bytes() for path in paths}
+        if job["do"] == "fit":
+            for path in paths:
+                path.unlink()
+        return files
+
+    def _fault(self, what: str, error: OSError) -> str:
+        """End the process, which may be half there, and return what this worker cannot do, and why."""
+        self._worker.end()
+        return f"the worker {self._place.address} cannot {what}: {error.strerror or error}"
 
     def _gone(self) -> Done:
         self._worker.end()
@@ -119,6 +139,19 @@ class Host:
         with self._lock:
             self._worker.end()
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@contextmanager
+def _writing(place: Here) -> Iterator[None]:
+    """Raise faults of the disk as `ClusterError`."""
+    try:
+        yield
+    except OSError as error:
+        raise ClusterError(
+            f"the worker {place.address} cannot write the rows of the comparison to {place.folder}: {error.strerror}; "
+            "give it another folder (Dask: --local-directory, or temporary-directory in its configuration) or more "
+            "space"
+        ) from error
 
 
 def left_by(job: Mapping[str, Any]) -> Iterable[str]:
@@ -140,28 +173,39 @@ def open_host(
 ) -> str:
     """Make a folder with the files of a comparison; it is there while the client holds this call."""
     place = here(engine)
+    host: Host | None = None
+
+    def tell(message: list[Any]) -> None:
+        place.tell(to, [token, *message])
+
     limits = [memory_limit, place.memory_limit, settings.memory_limit() if settings.limit_is_given() else None]
     least = min((limit for limit in limits if limit is not None), default=None)
-    folder = Path(tempfile.mkdtemp(prefix="lowland-compare-", dir=place.folder))
-    host = Host(folder, place, lambda message: place.tell(to, [token, *message]), threads, least)
+    tell([OPEN])  # first of all: from now on, the client waits for the end of it
     try:
+        with _writing(place):
+            folder = Path(tempfile.mkdtemp(prefix="lowland-compare-", dir=place.folder))
+        host = _hosts[token] = Host(folder, place, tell, threads, least)
         host.write(files)
+        threading.Thread(target=_attend, args=(place, token, host), daemon=True).start()
     except BaseException:
-        host.close()
+        if host is not None:
+            _close(token, host)
+        tell([CLOSED])
         raise
-    _hosts[token] = host
-    host.tell([OPEN])
-    threading.Thread(target=_attend, args=(place, token, host), daemon=True).start()
     return token
 
 
 def _attend(place: Here, token: str, host: Host) -> None:
     """Close a host when it is wanted no more."""
     place.wait_while_held()
+    _close(token, host)
+    host.tell([CLOSED])
+
+
+def _close(token: str, host: Host) -> None:
     host.close()
     if _hosts.get(token) is host:
         del _hosts[token]
-    host.tell([CLOSED])
 
 
 def store(token: str, files: Mapping[str, Array]) -> str:

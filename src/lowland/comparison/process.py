@@ -52,6 +52,7 @@ class Worker:
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.Queue[str | None] = queue.Queue()
         self._ear: threading.Thread | None = None
+        self._compiling: float | None = None  # since when code is compiled
 
     def __enter__(self) -> Worker:
         return self
@@ -63,6 +64,11 @@ class Worker:
     def up(self) -> bool:
         """Whether there is a process."""
         return self._process is not None
+
+    @property
+    def compiling(self) -> float:
+        """The seconds for which code has been compiled without an end yet; 0 where none is."""
+        return 0.0 if self._compiling is None else time.monotonic() - self._compiling
 
     @property
     def _limit(self) -> int | None:
@@ -138,7 +144,7 @@ class Worker:
         assert self._process is not None
         pid, limit = self._process.pid, self._limit
         last: tuple[str, int, int | None] = ("begin", 0, None)
-        over, compiling = False, None  # since when code is compiled
+        over, self._compiling = False, None
         while True:
             try:
                 line = self._answers.get(timeout=_POLL)
@@ -151,7 +157,7 @@ class Worker:
                     self._deaf()  # what it still said comes first
                     self._answers.put(None)
                     continue
-                if compiling is None and time.monotonic() > deadline:
+                if self._compiling is None and time.monotonic() > deadline:
                     self.end()
                     return {"status": "ended", "error": late, "cause": Cause.SHARE}
                 if limit is not None and (resident(pid) or 0) > limit:
@@ -164,10 +170,10 @@ class Worker:
             answer: dict[str, Any] = json.loads(line)
             if "compiling" in answer:
                 now = time.monotonic()
-                if compiling is not None:
-                    self._pause(now - compiling)
-                    deadline += now - compiling
-                compiling = now if answer["compiling"] else None
+                if self._compiling is not None:
+                    self._pause(now - self._compiling)
+                    deadline += now - self._compiling
+                self._compiling = now if answer["compiling"] else None
                 told("compiling", 0, None)
                 continue
             if "progress" not in answer:

@@ -12,8 +12,8 @@ import time
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,63 +22,19 @@ import numpy as np
 from ..core import settings
 from ..core.errors import ClusterError, LowlandWarning
 from ..core.message import Message, Owner
-from ..engines.calls import LOST, PENDING, Calls
+from ..engines.calls import ARRIVING, LOST, PENDING, Calls
 from . import hosting
 from .budget import Cause, Reason
+from .open_hosts import OpenHosts
+from .orders import Order, RemoteWorker
 from .workers import Answer, Job, Told, Workers
 
 _POLL = 0.05  # seconds between two looks at the calls and the user
 _ROLL_CALL = 1.0  # seconds between two looks at who is there
-_LATE = 10.0  # seconds that an answer may be late of which nothing is heard: the worker has not even begun
 _MISSES = 2  # starts in a row that may be lost before a worker is said to have no process
 _CLOSE_SECONDS = 10.0  # seconds within which all that was made on workers must be gone
+_UNHEARD_SECONDS = 2.0  # within which workers say that they have begun to make something
 _OVER = "its share of the budget was over"
-
-
-@dataclass
-class _Order:
-    """A job on its way: what is done, until when, and what was heard of it."""
-
-    number: int
-    job: Job
-    told: Told
-    until: float
-    serial: int
-    compiled: float = 0.0
-    heard: float = 0.0  # when the last message came
-    last: tuple[str, int, int | None] = ("begin", 0, None)
-    lost: str = ""  # the address of the worker that was lost with it
-
-    @property
-    def left(self) -> float:
-        """The seconds that are left of its time, without those of compiling."""
-        return self.until + self.compiled - time.monotonic()
-
-    @property
-    def overdue(self) -> bool:
-        """Whether its worker should have ended it, and is not at work on it."""
-        return self.left < -_LATE and time.monotonic() > self.heard + _LATE
-
-
-@dataclass
-class _Worker:
-    """A worker of the cluster, as it is known here."""
-
-    address: str
-    threads: int
-    token: str = ""
-    opened: Any = None  # the call that keeps its folder and process
-    stored: Any = None  # the last call that wrote files there
-    call: Any = None  # what it does: start a process, or an order
-    order: _Order | None = None
-    up: bool = False  # whether it has a process
-    reason: Reason | None = None  # why it has none
-    misses: int = 0  # starts that were lost in a row, such as for the worker that was to hand it the rows
-
-    @property
-    def idle(self) -> bool:
-        """Whether it does nothing."""
-        return self.call is None
 
 
 class RemoteWorkers(Workers):
@@ -89,19 +45,22 @@ class RemoteWorkers(Workers):
 
     def __init__(self, engine: str, calls: Calls, folder: Path, pause: Callable[[float, int], None]) -> None:
         self._engine, self._calls, self._folder, self._pause = engine, calls, folder, pause
-        self._workers: list[_Worker] = []
-        self._most, self._hosts = 0, set[str]()  # tokens of what is open on workers
-        self._addresses: dict[str, str] = {}  # by the tokens of all that was ever opened
-        self._waiting: deque[_Order] = deque()  # lost with a worker, to be done by another one
+        self._workers: list[RemoteWorker] = []
+        self._refused: set[str] = set()  # addresses of workers that are not used
+        self._most, self._hosts = 0, OpenHosts()
+        self._waiting: deque[Order] = deque()  # lost with a worker, to be done by another one
         self._answers: deque[tuple[int, Answer]] = deque()
         self._messages: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
         self._news = threading.Event()
         self._counted, self._serial = time.monotonic(), 0
+        self._start_seconds = 0.0
 
     def __enter__(self) -> RemoteWorkers:
         self._calls.listen(self._hear)
         try:
-            self._adopt(self._calls.workers())
+            threads = self._calls.workers()
+            self._calls.require(threads)
+            self._adopt(threads)
         except BaseException:
             self._close()
             raise
@@ -115,6 +74,11 @@ class RemoteWorkers(Workers):
     def size(self) -> int:
         """The number of workers, busy ones included."""
         return len(self._workers)
+
+    @property
+    def start_seconds(self) -> float:
+        """The longest time that a process took to start, without the time that a worker was waited for."""
+        return self._start_seconds
 
     @property
     def busy(self) -> int:
@@ -131,8 +95,8 @@ class RemoteWorkers(Workers):
             if any(worker.idle and worker.up for worker in self._workers):
                 return None
             for worker in self._workers:
-                if worker.reason is None:
-                    self._start(worker, until - time.monotonic())
+                if worker.reason is None or worker.start_until < until:  # it may have waited in vain before
+                    self._start(worker, until)
             if all(worker.idle for worker in self._workers):
                 return self._workers[0].reason
             if time.monotonic() > until:
@@ -143,7 +107,7 @@ class RemoteWorkers(Workers):
     def begin(self, number: int, job: Job, seconds: float, told: Told) -> None:
         """Send a job to a free worker whose process is ready."""
         self._serial += 1
-        order = _Order(number, job, told, time.monotonic() + seconds, self._serial)
+        order = Order(number, job, told, time.monotonic() + seconds, self._serial)
         self._give(order, next(worker for worker in self._workers if worker.idle and worker.up))
 
     def next(self) -> tuple[int, Answer]:
@@ -168,7 +132,7 @@ class RemoteWorkers(Workers):
         self._messages.put(message)
         self._news.set()
 
-    def _step(self) -> list[_Order]:
+    def _step(self) -> list[Order]:
         """Take what has come, see who is there, and send on what waits; return the orders that were heard of."""
         heard = list(self._heard())
         if time.monotonic() > self._counted + _ROLL_CALL:
@@ -180,42 +144,50 @@ class RemoteWorkers(Workers):
             pass
         return heard
 
-    def _heard(self) -> Iterator[_Order]:
+    def _heard(self) -> Iterator[Order]:
         """Take the messages, and yield the orders of which there is progress."""
         while not self._messages.empty():
             token, what, *more = self._messages.get()
-            if what == hosting.OPEN:
-                self._hosts.add(token)
-            elif what == hosting.CLOSED:
-                self._hosts.discard(token)
+            if what != hosting.AT_WORK:
+                self._hosts.hear(token, what)
             else:
                 order = next((w.order for w in self._workers if w.token == token), None)
-                serial, stage, done, total, compiled = more
+                serial, stage, done, total, compiled, stopped = more
                 if order is not None and order.serial == serial:
-                    order.last, order.heard = (stage, done, total), time.monotonic()
+                    order.last, order.heard, order.stopped = (stage, done, total), time.monotonic(), stopped
                     self._note_compiling(order, compiled)
                     yield order
 
-    def _note_compiling(self, order: _Order, compiled: float) -> None:
-        """Count seconds of compiling: of an order they are told in total."""
-        if compiled > order.compiled:
-            self._pause(compiled - order.compiled, max(1, self.size))
-            order.compiled = compiled
+    def _note_compiling(self, order: Order, compiled: float) -> None:
+        """Count seconds of compiling: of a run of an order they are told in total."""
+        more = order.before + compiled - order.compiled
+        if more > 0:
+            self._pause(more, max(1, self.size))
+            order.compiled += more
 
-    def _look_at(self, worker: _Worker) -> None:
+    def _look_at(self, worker: RemoteWorker) -> None:
         """Take what a worker has done."""
-        done, order = self._calls.outcome(worker.call), worker.order
-        if done is PENDING:
-            if order is not None and order.overdue:
+        order = worker.order
+        try:
+            done = self._calls.outcome(worker.call)
+        except ClusterError as error:
+            self._dismiss(worker, error)
+            return
+        if done is PENDING or done is ARRIVING:
+            if done is PENDING and order is not None and order.overdue:
                 self._forget(worker)
                 self._answer(order, {"status": "ended", "error": _OVER, "cause": Cause.SHARE})
             return
         if done is LOST:  # the worker, or what it was to take from another one that is gone
-            done = hosting.GONE
+            done = hosting.Done(None, {}, 0.0, up=False)
+            self._forget_lost_files()
+        if not done.there:
+            self._hosts.drop(worker.token)
         worker.call.release()
         worker.call, worker.order, worker.up = None, None, done.up
         if order is None:
             worker.misses = worker.misses + 1 if done.answer is None else 0
+            self._start_seconds = max(self._start_seconds, done.took)
             worker.reason = None if 0 < worker.misses <= _MISSES else hosting.reason_of(done)
             if done.compiled:
                 self._pause(done.compiled, max(1, self.size))
@@ -225,11 +197,11 @@ class RemoteWorkers(Workers):
             self._forget(worker)
             self._roll_call()
             if order is not None:
-                self._lose(order, worker.address)
+                self._lose(order, worker.address, died=worker not in self._workers)
         elif order is not None:
             self._keep(worker, order, done)
 
-    def _keep(self, worker: _Worker, order: _Order, done: hosting.Done) -> None:
+    def _keep(self, worker: RemoteWorker, order: Order, done: hosting.Done) -> None:
         """Keep the files of an answer, also on the other workers if all need them."""
         try:
             for name, content in done.files.items():
@@ -243,7 +215,7 @@ class RemoteWorkers(Workers):
             self._store(others, done.files)
         self._answer(order, done.answer or {})
 
-    def _answer(self, order: _Order, answer: Answer) -> None:
+    def _answer(self, order: Order, answer: Answer) -> None:
         self._answers.append((order.number, answer))
 
     # -- workers that come and go --------------------------------------------------------------------------------------
@@ -251,62 +223,104 @@ class RemoteWorkers(Workers):
     def _roll_call(self) -> None:
         """Drop the workers that are gone, and let new ones take their places."""
         alive = self._calls.alive()
+        self._hosts.keep(alive)
         for worker in [w for w in self._workers if w.address not in alive]:
             self._workers.remove(worker)
             order = worker.order
             self._forget(worker)
             if order is not None:
-                self._lose(order, worker.address)
-        if self.size < self._most and (not self._workers or alive.keys() - {w.address for w in self._workers}):
-            self._adopt(self._calls.workers())  # raises where nobody is left
+                self._lose(order, worker.address, died=True)
+        new = alive.keys() - {worker.address for worker in self._workers} - self._refused
+        self._recruit({address: alive[address] for address in sorted(new)})
+        while not self._workers:
+            self._recruit(self._calls.workers(self._refused))  # raises where nobody comes
         self._counted = time.monotonic()
 
-    def _adopt(self, threads: dict[str, int]) -> None:
-        """Take workers that are not known yet, no more than there were at first."""
-        known = {worker.address for worker in self._workers}
-        new = [_Worker(address, count) for address, count in threads.items() if address not in known]
-        new = new[: self._most - self.size] if self._most else new
+    def _recruit(self, threads: Mapping[str, int]) -> None:
+        """Take new workers that can do the work, no more than there were at first."""
+        fit = islice(filter(self._fits, threads), self._most - self.size)
+        self._adopt({address: threads[address] for address in fit})
+
+    def _fits(self, address: str) -> bool:
+        """Return whether a new worker can do the work; warn if it cannot."""
+        try:
+            self._calls.require([address])
+        except ClusterError as error:
+            self._calls.alive()  # raises where the whole cluster is gone
+            self._refuse(address, error)
+            return False
+        return True
+
+    def _refuse(self, address: str, error: ClusterError) -> None:
+        """Use a worker no more, and say why."""
+        self._refused.add(address)
+        text = f"the worker {address} of the cluster is not used: {error}"
+        warnings.warn(Message(Owner("compare"), text), LowlandWarning, stacklevel=2)
+
+    def _dismiss(self, worker: RemoteWorker, error: ClusterError) -> None:
+        """Do without a worker that cannot keep the rows; raise where there is no other one."""
+        if not self._calls.alive().keys() - self._refused - {worker.address}:  # raises where the whole cluster is gone
+            raise error
+        self._refuse(worker.address, error)
+        self._workers.remove(worker)
+        if worker.order is not None:
+            self._waiting.append(worker.order)
+        self._forget(worker)
+        self._roll_call()
+
+    def _adopt(self, threads: Mapping[str, int]) -> None:
+        new = [RemoteWorker(address, count) for address, count in threads.items()]
         self._workers += new
         self._open(new)
 
-    def _lose(self, order: _Order, address: str) -> None:
-        """Let another worker do what was lost, or give it up the second time."""
-        if order.lost:
-            text = f"the workers of the cluster that ran it, {order.lost} and {address}, were lost; perhaps they had "
-            self._answer(order, {"status": "failed", "error": f"{text}too little memory"})
-            return
-        order.lost = address
-        self._waiting.append(order)
+    def _lose(self, order: Order, address: str, *, died: bool) -> None:
+        """Let another worker do what was lost; give it up if it lost two that died, or was repeated too often."""
+        error = order.lost_on(address, died=died)
+        if error:
+            self._answer(order, {"status": "failed", "error": error})
+        else:
+            self._waiting.append(order)
+
+    def _forget_lost_files(self) -> None:
+        """Have the files sent again to idle workers that were to take them from one that is gone."""
+        for worker in self._workers:
+            if worker.idle and worker.stored is not None and self._is_lost(worker.stored):
+                self._forget(worker)
+
+    def _is_lost(self, call: Any) -> bool:
+        try:
+            return self._calls.outcome(call) is LOST
+        except ClusterError:  # whoever needs what it returns sees that
+            return False
 
     def _send_on(self) -> bool:
         """Give the first of the orders that wait to a worker, or answer it; return False where it has to wait."""
         order = self._waiting[0]
         if order.left <= 0:
-            over = f"the worker {order.lost} that ran it was lost, and {_OVER}"
+            over = f"the worker {order.lost} that ran it was lost, and {_OVER}" if order.lost else _OVER
             self._answer(order, {"status": "ended", "error": over, "cause": Cause.SHARE})
         elif (worker := next((w for w in self._workers if w.idle and w.up), None)) is not None:
             self._give(order, worker)
-        elif not all(worker.idle for worker in self._workers):
-            return False
-        elif all(worker.reason is not None for worker in self._workers):
-            reason = self._workers[0].reason
-            assert reason is not None
-            self._answer(order, {"status": "failed", "error": reason.text, "cause": reason.cause})
         else:
             for worker in self._workers:
-                self._start(worker, order.left)
-            return False
+                if worker.reason is None:
+                    self._start(worker, order.until + order.compiled)
+            if not all(worker.idle for worker in self._workers):
+                return False
+            reason = self._workers[0].reason  # nobody is busy, and none of them has a process
+            assert reason is not None
+            self._answer(order, {"status": "failed", "error": reason.text, "cause": reason.cause})
         self._waiting.popleft()
         return True
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 
-    def _begin(self, worker: _Worker, function: Callable[..., Any], *values: Any) -> Any:
+    def _begin(self, worker: RemoteWorker, function: Callable[..., Any], *values: Any) -> Any:
         call = self._calls.begin(worker.address, function, *values)
         call.add_done_callback(lambda _: self._news.set())
         return call
 
-    def _open(self, workers: list[_Worker]) -> None:
+    def _open(self, workers: list[RemoteWorker]) -> None:
         """Send all files to workers that have none."""
         if not workers:
             return
@@ -316,12 +330,12 @@ class RemoteWorkers(Workers):
         limit = settings.memory_limit() if settings.limit_is_given() else None
         for worker in workers:
             worker.token = uuid.uuid4().hex
-            self._addresses[worker.token] = worker.address
+            self._hosts.begin(worker.token, worker.address)
             means = (self._engine, self._calls.to, worker.threads, limit)
             worker.opened = worker.stored = self._begin(worker, hosting.open_host, worker.token, sent, *means)
         sent.release()
 
-    def _store(self, workers: list[_Worker], files: Any) -> None:
+    def _store(self, workers: list[RemoteWorker], files: Any) -> None:
         """Send more files to workers; what they are asked later waits for them."""
         if workers:
             arrays = {name: np.frombuffer(content, np.uint8) for name, content in files.items()}
@@ -332,21 +346,22 @@ class RemoteWorkers(Workers):
                     before.release()
             sent.release()
 
-    def _start(self, worker: _Worker, seconds: float) -> None:
+    def _start(self, worker: RemoteWorker, until: float) -> None:
         """Have an idle worker start a process where it has none."""
         if not worker.idle or worker.up:
             return
         if worker.opened is None:
             self._open([worker])
-        worker.reason = None
-        worker.call = self._begin(worker, hosting.start, worker.stored, seconds)
+        worker.reason, worker.start_until = None, until
+        worker.call = self._begin(worker, hosting.start, worker.stored, until - time.monotonic())
 
-    def _give(self, order: _Order, worker: _Worker) -> None:
+    def _give(self, order: Order, worker: RemoteWorker) -> None:
         """Send an order to a worker."""
-        worker.order, order.heard = order, time.monotonic()
+        worker.order, order.before = order, order.compiled
+        order.heard, order.stopped = time.monotonic(), False
         worker.call = self._begin(worker, hosting.ask, worker.stored, order.serial, order.job, order.left)
 
-    def _forget(self, worker: _Worker) -> None:
+    def _forget(self, worker: RemoteWorker) -> None:
         """Give up what a worker keeps and does: whatever still runs there ends."""
         for call in (worker.call, worker.stored, worker.opened):
             if call is not None:
@@ -358,20 +373,22 @@ class RemoteWorkers(Workers):
         """Have everything on the workers ended and removed, and wait until it is."""
         for worker in self._workers:
             self._forget(worker)
-        until = time.monotonic() + _CLOSE_SECONDS
-        while left := self._left():
-            if time.monotonic() > until:
+        began = time.monotonic()
+        while left := self._left(time.monotonic() - began):
+            if time.monotonic() > began + _CLOSE_SECONDS:
                 text = f"the workers {', '.join(left)} have not ended their part yet; they are busy"
                 warnings.warn(Message(Owner("compare"), text), LowlandWarning, stacklevel=2)
                 return
             self._wait()
 
-    def _left(self) -> list[str]:
-        """Return which workers still have a folder or a process of this comparison."""
+    def _left(self, waited: float) -> list[str]:
+        """Return which workers still have a folder or a process of this comparison, or may say soon that they have."""
         for _ in self._heard():
             continue
-        left = {self._addresses[token] for token in self._hosts}
+        if not self._hosts.left(begun=True):
+            return []
         try:
-            return sorted(left & self._calls.alive().keys()) if left else []
+            self._hosts.keep(self._calls.alive())
         except ClusterError:  # without their scheduler, workers end by themselves
             return []
+        return self._hosts.left(begun=waited < _UNHEARD_SECONDS)

@@ -110,10 +110,11 @@ class Run:
         self.evidence["dimensions_unknown"] = answer.get("error", "")
 
     def _ready(self, workers: Workers, name: str) -> Reason | None:
-        """Have a process ready, and note how long that takes; return why there is none, or None."""
+        """Have a process ready, and note how long its start takes; return why there is none, or None."""
         before = self.clock.spent
         failed = workers.ready(self.clock.left, _relay(name))
-        self.restart = max(self.restart, _RESTART * (self.clock.spent - before))
+        took = self.clock.spent - before if workers.start_seconds is None else workers.start_seconds
+        self.restart = max(self.restart, _RESTART * took)
         return failed
 
     def all_of(self, workers: Workers, queue: Sequence[Candidate]) -> None:

@@ -30,6 +30,11 @@ class Workers(ABC):
     def busy(self) -> int:
         """The number of jobs that were begun and not answered."""
 
+    @property
+    def start_seconds(self) -> float | None:
+        """The longest time that a process took to start; None where `ready` waits for nothing else."""
+        return None
+
     @abstractmethod
     def ready(self, seconds: float, told: Told) -> Reason | None:
         """Have a process ready on a free worker within some seconds; return why there is none, or None."""

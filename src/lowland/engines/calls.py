@@ -7,11 +7,12 @@ tells that on the worker, so what a call keeps there can be removed whatever hap
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 PENDING = object()  # the outcome of a call that has not ended
+ARRIVING = object()  # the outcome of a call that has ended, but what it returned is still on its way
 LOST = object()  # the outcome of a call that will never end, since its worker or what it takes is gone
 
 
@@ -30,8 +31,12 @@ class Calls(ABC):
     def __exit__(self, *_: object) -> None: ...
 
     @abstractmethod
-    def workers(self) -> dict[str, int]:
-        """Return the threads of the workers that are there; wait for one, and raise if none can do the work."""
+    def workers(self, besides: Collection[str] = ()) -> dict[str, int]:
+        """Return the threads of the workers that are there besides some; wait for one, and raise if none comes."""
+
+    @abstractmethod
+    def require(self, workers: Collection[str]) -> None:
+        """Raise if one of some workers cannot do the work, such as for another version of Lowland."""
 
     @abstractmethod
     def alive(self) -> dict[str, int]:
@@ -51,7 +56,7 @@ class Calls(ABC):
 
     @abstractmethod
     def outcome(self, call: Any) -> Any:
-        """Return what a call returned, `PENDING` or `LOST`; raise what it raised."""
+        """Return what a call returned, `PENDING`, `ARRIVING` or `LOST`, within a second; raise what it raised."""
 
     @abstractmethod
     def listen(self, heard: Callable[[Any], None]) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from asyncio import CancelledError as AsyncCancelled
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
 from ..core import settings
 from ..core.errors import ClusterError, MissingExtraError
+
+_POLL = 0.1  # seconds between two looks for a worker
 
 _checked: dict[str, frozenset[str]] = {}  # workers that were asked for their version, by scheduler
 
@@ -145,24 +148,35 @@ def _first_line(error: BaseException) -> str:
 
 def require_workers(client: Any, version: str) -> int:
     """Return the number of threads of the workers; raise if one of them has no Lowland or another version."""
+    threads = wait_for_workers(client)
+    require_version(client, version, threads)
+    return max(1, sum(threads.values()))
+
+
+def wait_for_workers(client: Any, besides: Collection[str] = ()) -> dict[str, int]:
+    """Return the threads of the workers besides some; wait for one, and raise if none comes."""
     import dask
 
     wait = dask.config.get("distributed.comm.timeouts.connect")
-    threads: dict[str, int] = client.nthreads()
-    if not threads:
-        try:
-            client.wait_for_workers(1, timeout=wait)
-        except TimeoutError:
+    until = time.monotonic() + dask.utils.parse_timedelta(wait)
+    while not (threads := {name: count for name, count in client.nthreads().items() if name not in besides}):
+        if time.monotonic() > until:
+            other = "other " if besides else ""
             raise ClusterError(
-                f"the Dask cluster had no worker for {wait}: start workers, or scale the cluster up"
-            ) from None
-        threads = client.nthreads()
+                f"the Dask cluster had no {other}worker for {wait}: start workers, or scale the cluster up"
+            )
+        time.sleep(_POLL)
+    return threads
+
+
+def require_version(client: Any, version: str, workers: Collection[str]) -> None:
+    """Raise if one of some workers has no Lowland or another version; each is asked once."""
     address = str(client.scheduler.address)
-    workers = frozenset(threads)
-    if not workers <= _checked.get(address, frozenset()):
-        _check_versions(client.run(_asking(), on_error="return"), version)
-        _checked[address] = workers
-    return max(1, sum(threads.values()))
+    checked = _checked.get(address, frozenset())
+    new = frozenset(workers) - checked
+    if new:
+        _check_versions(client.run(_asking(), workers=sorted(new), on_error="return"), version)
+        _checked[address] = checked | new
 
 
 def _asking() -> Callable[[], str | None]:
