@@ -70,9 +70,9 @@ class _ColumnPart(NamedTuple):
 def _sums_of(x: Array) -> tuple[float, ...]:
     """Return the sums of the values of a column, as in `_ColumnPart`; column by column they stay in the cache."""
     gaps = np.isnan(x)
-    count = len(x) - np.count_nonzero(gaps)
+    count = float(len(x) - np.count_nonzero(gaps))
     if not count:
-        return 0, np.inf, -np.inf, 0.0, 0.0, 1.0, 0.0
+        return 0.0, np.inf, -np.inf, 0.0, 0.0, 1.0, 0.0
     low, high = np.fmin.reduce(x), np.fmax.reduce(x)
     origin = low / 2 + high / 2
     unit = np.ldexp(1.0, np.frexp(max(high - origin, origin - low))[1])
