@@ -1,4 +1,4 @@
-"""Maps, dimensions and outliers of tables that are read in blocks."""
+"""Dimensions and outliers of tables that are read in blocks."""
 
 from __future__ import annotations
 
@@ -19,22 +19,6 @@ def rolled(tmp_path, monkeypatch):
     return X, scan(tmp_path / "roll.npy")
 
 
-def test_a_report_of_a_scan_is_of_a_sample_and_says_so(rolled, tmp_path):
-    X, table = rolled
-    Y = lowland.PCA(2).fit_transform(X)
-    found = lowland.quality.report(table, Y)
-    assert found.n == 800
-    assert found.warnings[0].startswith("measured on a sample of 800 of the 3,000 rows")
-    assert found["trustworthiness"] == pytest.approx(float(lowland.quality.report(X, Y)["trustworthiness"]), abs=0.05)
-    numbers = sampling.draw(sampling.ScanRows(table), 800).numbers
-    assert {point.number for point in found.worst} <= set(numbers.tolist())
-    np.save(tmp_path / "map.npy", Y)
-    again = lowland.quality.report(table, scan(tmp_path / "map.npy"))
-    assert again["trustworthiness"] == found["trustworthiness"]
-    with pytest.raises(lowland.DataError, match="Y has 2,999 rows, and the table 3,000"):
-        lowland.quality.report(table, Y[1:])
-
-
 def test_the_dimension_of_a_scan_is_that_of_a_sample(rolled, rng, tmp_path):
     np.save(tmp_path / "flat.npy", rng.uniform(size=(3000, 2)) @ np.linalg.qr(rng.standard_normal((4, 4)))[0][:2])
     found = lowland.dimension.estimate(scan(tmp_path / "flat.npy"))
@@ -45,12 +29,3 @@ def test_the_dimension_of_a_scan_is_that_of_a_sample(rolled, rng, tmp_path):
 def test_outliers_of_a_scan_are_those_of_the_rows(rolled):
     X, table = rolled
     np.testing.assert_array_equal(lowland.quality.outliers(table).rows, lowland.quality.outliers(X).rows)
-
-
-def test_a_small_scan_is_measured_whole(rolled, monkeypatch):
-    X, table = rolled
-    monkeypatch.setattr(sampling.sample_of_scan, "__defaults__", (5000, 0))
-    Y = lowland.PCA(2).fit_transform(X)
-    found, want = lowland.quality.report(table, Y), lowland.quality.report(X, Y)
-    assert found.warnings == want.warnings
-    assert found["trustworthiness"] == want["trustworthiness"]

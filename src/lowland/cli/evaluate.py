@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
 from rich.text import Text
 
 from ..core.command_line import command_line
 from ..core.errors import DataError
 from ..core.message import SCALED_METRIC, settings_of
-from .answer import Answer, UsageError, note
+from .answer import Answer, note
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import write_figure
 from .input import Input
 from .inputs import read_input, row_names, warn_of_square
-from .judged_map import JudgedMap, XColumn, YColumn, map_of, reading_map
-from .options import OUT, Common, DataFile, KeepOptions, QualityNeighbors, ReportOut, TableOptions
+from .judged_map import JudgedMap, map_of, reading_map
+from .options import Common, DataFile, KeepOptions, ReportOut, TableOptions
 from .outputs import check_outputs
 from .running import run
 from .scaling import scaled_once
+from .stream_options import Stream
+from .streaming import too_large
+from .trust_options import EmbeddingFile, TrustFile, TrustOptions, anchors_of, changed, check, is_coded, scaled
 from .wording import SCALED
 
 if TYPE_CHECKING:
@@ -31,20 +33,6 @@ if TYPE_CHECKING:
     from ..data.table import Table
     from ..quality.pointwise import Pointwise
     from ..quality.report import Report
-
-EmbeddingFile = Annotated[
-    Path | None,
-    Parameter(
-        help="Table of coordinates, by `lowland reduce --out` or any other program. Without it, --x and --y name "
-        "columns of DATA."
-    ),
-]
-TrustFile = Annotated[
-    Path | None,
-    Parameter(
-        name=OUT, help="Write the trust measures of each row here: .csv, .tsv (also .gz), .parquet, .npy or .npz."
-    ),
-]
 
 KEYS = {
     "data": "file of the data",
@@ -60,6 +48,8 @@ KEYS = {
     "chance": "by name: expected value for a random map",
     "contrast": "mean distance in the data divided by the mean distance to the nearest neighbour",
     "purity": "with --target: share of neighbours in the same group, in the data and in the map, chance, groups mixed",
+    "sample_rows": "if the tables are read in blocks, number of sampled rows for all measures but those of neighbours; "
+    "else null",
     "worst": "the least reliable of the evaluated rows: number (from 0), trustworthiness, continuity, and name (from "
     "--id, or the line)",
     "out": "file with the trust measures of each row, or null",
@@ -69,42 +59,6 @@ KEYS = {
 
 # Metrics with a neighbour search that does not compare all pairs of rows.
 _SEARCHED = ("euclidean", "sqeuclidean", "seuclidean", "cosine", "correlation", "precomputed")
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class TrustOptions:
-    """Options of the evaluation."""
-
-    id: Annotated[
-        str | None,
-        Parameter(help="Column of row identifiers; rows are matched by it if both tables have it, otherwise by order."),
-    ] = None
-    target: Annotated[
-        str | None,
-        Parameter(
-            name=("--target", "--groups"),
-            help="Column of group labels: every measure is also reported for each group. Not used as data.",
-        ),
-    ] = None
-    quality_neighbors: QualityNeighbors = None
-    metric: Annotated[
-        str, Parameter(help="Distance between rows of the data; precomputed: the data are a distance matrix.")
-    ] = "euclidean"
-    scale: Annotated[
-        bool,
-        Parameter(
-            help="Divide each column by its standard deviation, as reduce --scale does (metric seuclidean).",
-            negative=(),
-            show_default=False,
-        ),
-    ] = False
-    anchors: Annotated[
-        str, Parameter(help="Number of rows to evaluate, all, or auto (all up to 10,000 rows, otherwise 5,000).")
-    ] = "auto"
-    seed: Annotated[int, Parameter(help="Random seed of the sampled rows and pairs.")] = 0
-    x: XColumn = None
-    y: YColumn = None
 
 
 def evaluate(
@@ -117,37 +71,73 @@ def evaluate(
     out: TrustFile = None,
     report: ReportOut = None,
     figure: FigureOptions | None = None,
+    stream: Stream = False,
     common: Common | None = None,
 ) -> Answer:
     """Measure how reliable a map of a table is: neighbours, distances, and the least reliable rows and groups.
 
     Coordinates are recognised by their column names (pca0, pca1, …), or named by --x and --y; other columns of the map
     are ignored. --out writes the trust measures of each row; --figure draws the map, coloured by the share of
-    neighbours kept; --report writes a page like that of `reduce`.
+    neighbours kept; --report writes a page like that of `reduce`. Of tables that are read in blocks, sampled rows are
+    compared with all rows, and distances are those of a sample.
 
     Example: lowland evaluate iris.csv flat.csv --target species --out trust.csv
     """
-    from .matching import coordinates, matched_rows, matching_column, naming_column
-
     options = trust or TrustOptions()
     scale, chosen = scaled_once(options.scale, columns or TableOptions())
-    options = _scaled(replace(options, scale=scale))
+    options = scaled(replace(options, scale=scale))
     drawing = figure or NO_FIGURE
     drawing.check()
     inputs = (data,) if embedding is None else (data, embedding)
     check_outputs(out=out, report=report, figure=drawing.figure, inputs=inputs)
-    anchors = _anchors(options.anchors)
-    _check(options)
+    anchors = anchors_of(options.anchors)
+    check(options)
+    asked = _Asked(data, embedding, options, chosen, anchors, out, report, drawing)
+    if stream:
+        return _in_blocks(asked)
+    answer: Answer = too_large(lambda: _in_memory(asked), lambda: _in_blocks(asked), data)
+    return answer
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the command was called with."""
+
+    data: Path
+    embedding: Path | None
+    options: TrustOptions
+    chosen: TableOptions
+    anchors: int | str | None
+    out: Path | None
+    report: Path | None
+    drawing: FigureOptions
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        return (self.data,) if self.embedding is None else (self.data, self.embedding)
+
+    @property
+    def files(self) -> dict[str, Path | None]:
+        written = {"out": self.out, "report": self.report, "figure": self.drawing.figure}
+        return {"data": self.data, "embedding": self.embedding, **written}
+
+
+def _in_memory(asked: _Asked) -> Answer:
+    """Measure a map with both tables in memory."""
+    from .matching import coordinates, matched_rows, matching_column, naming_column
+
+    data, embedding, options, chosen = asked.data, asked.embedding, asked.options, asked.chosen
+    out, report, drawing = asked.out, asked.report, asked.drawing
     with reading_map(embedding, data):
         table, names = map_of(data, embedding, options.x, options.y, chosen.reading)
         Y = coordinates(table, names)
-    coded = _is_coded(names, options) and not chosen.recipe.needed
+    coded = is_coded(names, options) and not chosen.recipe.needed
     given = _read_data(data, chosen, options, coded)
     by = matching_column(given, table, options.id)
     order = matched_rows(given, table, by)
     shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.target or ""})
     labels = _labels(given, table, options.target, order)
-    request = _MeasureRequest(options, anchors, each=out is not None, coded=coded)
+    request = _MeasureRequest(options, asked.anchors, each=out is not None, coded=coded)
     Y = Y[order]
     found, points = _measure(given, Y, labels, request)
     named = row_names(given)
@@ -155,13 +145,12 @@ def evaluate(
         _write(out, points, given, options)
     judged = JudgedMap(given, Y, names, found, points, options.target, labels, options.metric, coded)
     if report is not None:
-        words = {**chosen.words(), **_changed(options, *vars(options)), "out": out, "report": report}
-        command = command_line("evaluate", *inputs, **words, **drawing.words())
-        judged.write_report(report, inputs, command, _compare(data, chosen, options, given, len(names)))
+        words = {**chosen.words(), **changed(options, *vars(options)), "out": out, "report": report}
+        command = command_line("evaluate", *asked.inputs, **words, **drawing.words())
+        judged.write_report(report, asked.inputs, command, _compare(data, chosen, options, given, len(names)))
     if drawing.figure is not None:
         write_figure(drawing, run(lambda rows: judged.figure(drawing, rows), given))
-    files = {"data": data, "embedding": embedding, "out": out, "report": report, "figure": drawing.figure}
-    facts = {**_facts(given, names, by, found, named), **files}
+    facts = {**_facts(given, names, by, found, named), **asked.files}
     summary = found.sentence + (_order(shared, same) if found.by_chance else "")
     if not chosen.recipe.sets_units and any(SCALED_METRIC in settings_of(text) for text in found.warnings):
         following = _again(data, embedding, chosen, replace(options, metric=SCALED), out)
@@ -172,6 +161,27 @@ def evaluate(
         following = _again(data, embedding, chosen, better, out)
     else:
         following = _compare(data, chosen, options, given, len(names))
+    return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
+
+
+def _in_blocks(asked: _Asked) -> Answer:
+    """Measure a map in passes over both tables."""
+    from .evaluate_stream import refuse, report_in_blocks
+
+    data, options, chosen, out = asked.data, asked.options, asked.chosen, asked.out
+    refuse(report=asked.report, figure=asked.drawing.figure)
+    done = report_in_blocks(data, asked.embedding, chosen, options, asked.anchors)
+    found, given, named = done.found, done.given, done.row_names()
+    if out is not None:
+        done.write(out, data, chosen.reading, options.target)
+    facts = {**_facts(given, done.names, done.by, found, named), **asked.files}
+    summary = found.sentence + (_order(done.by, done.by is not None) if found.by_chance else "")
+    if any(SCALED_METRIC in settings_of(text) for text in found.warnings):
+        following = _again(data, asked.embedding, chosen, replace(options, metric=SCALED), out, stream=True)
+    elif out is None:
+        following = _again(data, asked.embedding, chosen, options, out, stream=True)
+    else:
+        following = command_line("outliers", data, **chosen.words(), id=given.id, stream=True)
     return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
 
 
@@ -199,40 +209,6 @@ class _MeasureRequest:
         if points.recall is not None:
             note(f"nearest neighbours were searched approximately (recall {points.recall:.1%})")
         return points
-
-
-def _anchors(text: str) -> int | str | None:
-    if text in ("auto", "all"):
-        return None if text == "all" else "auto"
-    if not text.isdecimal() or int(text) < 2:
-        raise UsageError(f"--anchors {text}: must be a number of at least 2, all, or auto")
-    return int(text)
-
-
-def _check(options: TrustOptions) -> None:
-    from ..pairs.distances import METRICS
-
-    known = (*METRICS, "precomputed")
-    if options.metric not in known:
-        raise UsageError(f"--metric {options.metric}: must be one of {', '.join(known)}")
-    if options.quality_neighbors is not None and options.quality_neighbors < 1:
-        raise UsageError(f"--quality-neighbors {options.quality_neighbors}: must be at least 1")
-    if options.seed < 0:
-        raise UsageError(f"--seed {options.seed}: must be 0 or greater")
-
-
-def _scaled(options: TrustOptions) -> TrustOptions:
-    """Return the options with --scale replaced by its metric."""
-    if not options.scale:
-        return options
-    if options.metric != "euclidean":
-        raise UsageError("--scale compares scaled rows by euclidean distances; remove --metric or --scale")
-    return replace(options, metric=SCALED)
-
-
-def _is_coded(names: Sequence[str], options: TrustOptions) -> bool:
-    """Return whether the map was made by FAMD, which also uses columns of text."""
-    return options.metric == "euclidean" and names[0].rstrip("_0123456789") == "famd"
 
 
 def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categories: bool) -> Input:
@@ -325,7 +301,9 @@ def _order(common: str | None, same: bool) -> str:
     return f" Both tables have a column {common!r}: match the rows by it with --id {common}."
 
 
-def _facts(given: Input, names: list[str], by: str | None, found: Report, named: list[str]) -> dict[str, Any]:
+def _facts(
+    given: Input, names: list[str], by: str | None, found: Report, named: Sequence[str] | Mapping[int, str]
+) -> dict[str, Any]:
     plain = found.to_dict()
     kept = {key: plain[key] for key in KEYS if key in plain}
     worst = [point | {"name": named[point["number"]]} for point in plain["worst"]]
@@ -333,23 +311,19 @@ def _facts(given: Input, names: list[str], by: str | None, found: Report, named:
     return {**facts, **kept, "worst": worst}
 
 
-def _again(data: Path, embedding: Path | None, columns: TableOptions, options: TrustOptions, out: Path | None) -> str:
+def _again(
+    data: Path,
+    embedding: Path | None,
+    columns: TableOptions,
+    options: TrustOptions,
+    out: Path | None,
+    *,
+    stream: bool = False,
+) -> str:
     """Return the same command again, with --out for the trust measures of each row."""
-    same = _changed(options, "id", "target", "quality_neighbors", "metric", "anchors", "seed", "x", "y")
+    same = changed(options, "id", "target", "quality_neighbors", "metric", "anchors", "seed", "x", "y")
     files = (data,) if embedding is None else (data, embedding)
-    return command_line("evaluate", *files, **columns.words(), **same, out=out or "trust.csv")
-
-
-def _changed(options: TrustOptions, *names: str) -> dict[str, Any]:
-    """Return the options that are not the default; the metric of scaled columns as --scale."""
-    usual, changed = TrustOptions(), dict[str, Any]()
-    for name in names:
-        value = getattr(options, name)
-        if name == "metric" and value == SCALED:
-            changed["scale"] = True
-        elif value != getattr(usual, name):
-            changed[name] = value
-    return changed
+    return command_line("evaluate", *files, **columns.words(), **same, out=out or "trust.csv", stream=stream)
 
 
 def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: Input, components: int) -> str:
@@ -358,7 +332,7 @@ def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: In
 
     names = () if given.table is None else given.table.names
     id, target = (name if name in names else None for name in (options.id, options.target))
-    same = _changed(options, "quality_neighbors", "metric", "seed")
+    same = changed(options, "quality_neighbors", "metric", "seed")
     words = columns.words()
     placed = [name for name in (options.x, options.y) if name is not None and name in names]
     if placed:

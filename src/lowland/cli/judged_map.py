@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ..core.errors import DataError
+from ..core.errors import DataError, FileSizeError
 from ..core.message import Message
 from .answer import UsageError
 from .figure_kinds import Rows
@@ -42,6 +42,8 @@ def reading_map(map: Path | None, data: Path) -> Iterator[None]:
     """Word the errors of a file of coordinates: it is read without options, which are those of the data."""
     try:
         yield
+    except FileSizeError:  # the file is read in blocks then
+        raise
     except DataError as error:
         text = error.args[0] if error.args else ""
         if map is None or not isinstance(text, Message):

@@ -20,17 +20,30 @@ if TYPE_CHECKING:
 
 def read_map(path: Path) -> tuple[Table, list[str]]:
     """Read a map and find its coordinates: numbered columns with the name of a method, else all numeric columns."""
-    from ..contract import registry
     from ..data.reading import read_table
 
     table = read_table(path)
-    found = numbered(table.names, {method.class_name.lower() for method in registry.METHODS})
-    if found:
-        return table, found
-    names = table.select().names
+    found = method_columns(table.names)
+    return table, found or numeric_columns(table.select().names, table.source)
+
+
+def coordinates_among(names: Sequence[str], numeric: Sequence[str], source: str) -> list[str]:
+    """Return the coordinates among the columns of a map: those named by a method, else all numeric ones."""
+    return method_columns(names) or numeric_columns(numeric, source)
+
+
+def method_columns(names: Sequence[str]) -> list[str]:
+    """Return the last series of columns with the name of a method: pca0, pca1, …"""
+    from ..contract import registry
+
+    return numbered(names, {method.class_name.lower() for method in registry.METHODS})
+
+
+def numeric_columns(names: Sequence[str], source: str) -> list[str]:
+    """Return the numeric columns of a map without such names, and say that they are used."""
     listed = f"{', '.join(names[:6])}{' …' if len(names) > 6 else ''}"
-    note(f"{table.source} has no columns such as pca0, pca1; its numeric columns are used as the coordinates: {listed}")
-    return table, names
+    note(f"{source} has no columns such as pca0, pca1; its numeric columns are used as the coordinates: {listed}")
+    return list(names)
 
 
 def numbered(names: Sequence[str], known: Collection[str]) -> list[str]:

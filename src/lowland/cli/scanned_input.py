@@ -16,17 +16,23 @@ from .streaming import opened, too_large
 def read_or_scan(path: Path, columns: TableOptions, keep: KeepOptions, *, stream: bool, pairwise: bool) -> Input:
     """Read the rows, or open them for reading in blocks: with ``stream``, or if the table does not fit in memory."""
 
-    def scanned() -> Input:
-        return _scanned(path, columns, keep, pairwise=pairwise)
+    def in_blocks() -> Input:
+        return scanned(path, columns, keep, pairwise=pairwise)
 
     if stream:
-        return scanned()
-    found: Any = too_large(lambda: read_input(path, columns, keep, pairwise=pairwise), scanned, path)
+        return in_blocks()
+    found: Any = too_large(lambda: read_input(path, columns, keep, pairwise=pairwise), in_blocks, path)
     assert isinstance(found, Input)
     return found
 
 
-def _scanned(path: Path, columns: TableOptions, keep: KeepOptions, *, pairwise: bool) -> Input:
+def scanned(
+    path: Path, columns: TableOptions, keep: KeepOptions, *, pairwise: bool, categories: bool | None = None
+) -> Input:
+    """Open the rows for reading in blocks.
+
+    ``categories``: read the columns of text, too, or cut the table to its numbers; None: what uses the rows decides.
+    """
     if pairwise:
         raise UsageError("a precomputed matrix is needed as a whole: leave out --stream, or give rows and a metric")
     if columns.recipe.needed:
@@ -34,6 +40,10 @@ def _scanned(path: Path, columns: TableOptions, keep: KeepOptions, *, pairwise: 
     drop = [*(split_names(columns.drop, "--drop") or []), *keep.aside]
     table = opened(path, columns.reading, split_names(columns.columns, "--columns"), drop)
     left_out = [name for name in table.schema if table.has_names and name not in (table.names or ())]
+    if categories:
+        left_out = []
+    elif left_out and categories is not None:
+        table = opened(path, columns.reading, table.names)  # else the library would code them
     if left_out:
         note(f"left out: {', '.join(f'{name} (not numeric)' for name in left_out)}")
     shape = (table.count(), table.n_features)

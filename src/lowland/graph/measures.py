@@ -6,6 +6,7 @@ summed in one order: the same pair has the same bits in every search, for one ro
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -52,6 +53,10 @@ class BoundMetric:
         """Return new rows, prepared for `compare`."""
         raise NotImplementedError
 
+    def on(self, items: Array) -> BoundMetric:
+        """Return the same metric, with what it learned, bound to other points, which rows are prepared for as well."""
+        raise NotImplementedError
+
     def compare(self, rows: Rows) -> Array:
         """Return m × n values that grow with the distance; the caller may change them."""
         raise NotImplementedError
@@ -89,7 +94,7 @@ class EuclideanRows(BoundMetric):
         self.X = shape(X)
         self.n, self.width = self.X.shape
         self.shift = self.X.mean(axis=0, dtype=np.float64)
-        self.squares = np.concatenate([self.flat(self.X[part]).squares for part in row_tiles(self.n, self.width)])
+        self.squares = self._squares()
         if finish == "cosine":
             self.floor = _rounding(self.width, self.X.dtype)
         if self.squares.max(initial=0.0) < _LEAST_SQUARE and (self.X[:1] != self.X).any():
@@ -97,6 +102,17 @@ class EuclideanRows(BoundMetric):
                 f"the squares of the rows underflow (the largest entry is {float(abs(self.X).max()):.1g}): multiply "
                 "the rows by a constant"
             )
+
+    def _squares(self) -> Array:
+        return np.concatenate([self.flat(self.X[part]).squares for part in row_tiles(self.n, self.width)])
+
+    def on(self, items: Array) -> EuclideanRows:
+        """Return the same metric, with its shift, bound to other points."""
+        twin = copy.copy(self)
+        twin.X = self.shape_rows(items)
+        twin.n = len(twin.X)
+        twin.squares = twin._squares()
+        return twin
 
     def flat(self, rows: Array) -> _Flat:
         """Return rows that have their shape already, prepared."""
@@ -313,6 +329,13 @@ class RuleRows(BoundMetric):
         self.prepared = rule.prepare(items)
         self.n = length(self.prepared)
         self.one_by_one = isinstance(rule, Function) and rule.of_blocks
+
+    def on(self, items: Array) -> RuleRows:
+        """Return the same metric bound to other points."""
+        twin = copy.copy(self)
+        twin.items, twin.prepared = items, self.rule.prepare(items)
+        twin.n = length(twin.prepared)
+        return twin
 
     def own(self, numbers: Array) -> Rows:
         """Return some of the points, prepared."""

@@ -23,6 +23,9 @@ Array = Any
 
 ALL = 10_000  # up to this number of points, all are anchors
 SAMPLED = 5_000  # number of anchors for more points
+SCANNED_PAIRS = 20_000_000_000  # anchors × rows of a table that is read in blocks, above which there are fewer anchors
+SCANNED_NUMBERS = 100_000_000  # anchors × columns of such a table, which are held
+FEWEST_SCANNED = 500  # least number of its anchors
 FEWEST = 30  # least number of anchors in a group (or all of its points); less if there are very many groups
 MOST_GROUPS = 1_000
 LEVEL = 0.95
@@ -128,6 +131,9 @@ def choose(
     ([0, 1, 2, 3, 4], (5000,))
     """
     count, seed = _count(n, anchors, owner), check_seed(random_state, owner)
+    if groups is None and count < n:  # without an array of n strata, for tables that are read in blocks
+        numbers = np.sort(np.random.default_rng(seed).choice(n, size=count, replace=False, shuffle=False))
+        return Anchors(n, numbers, np.zeros(count, dtype=np.int64), np.array([n]), None, None)
     names, codes = None, None
     strata = np.zeros(n, dtype=np.int64)
     if groups is not None:
@@ -137,13 +143,24 @@ def choose(
     if count == n:
         return Anchors(n, np.arange(n), strata, sizes, names, codes)
     rng = np.random.default_rng(seed)
-    shares = np.ones(1, dtype=np.int64) * count if groups is None else _shares(sizes, count)
+    shares = _shares(sizes, count)
     drawn = [
         rng.choice(np.flatnonzero(strata == g), size=take, replace=False, shuffle=False)
         for g, take in enumerate(shares)
     ]
     numbers = np.sort(np.concatenate(drawn))
     return Anchors(n, numbers, strata[numbers], sizes, names, codes)
+
+
+def anchors_of_scan(anchors: int | str | None, n: int, width: int) -> int | str | None:
+    """Return the number of anchors of a table that is read in blocks; "auto" is fewer for very many rows or columns.
+
+    >>> [anchors_of_scan("auto", n, 10) for n in (3_000_000, 10_000_000, 100_000_000)]
+    [5000, 2000, 500]
+    """
+    if anchors != "auto" or n <= ALL:
+        return anchors
+    return max(FEWEST_SCANNED, min(SAMPLED, SCANNED_PAIRS // n, SCANNED_NUMBERS // width))
 
 
 def _shares(sizes: Array, count: int) -> Array:

@@ -17,7 +17,7 @@ from ..core.message import SCALED_METRIC, Message, Owner
 from ..graph.measures import BoundMetric, EuclideanRows
 from ..pairs.pairwise import tiles
 from .anchors import check_seed
-from .spaces import Metric, distances_from, one_side
+from .spaces import Metric, distances_to, one_side
 
 Array = Any
 
@@ -71,29 +71,49 @@ def relative_contrast(X: Any, *, metric: Metric = "euclidean", random_state: int
 
 def contrast_of(side: BoundMetric, random_state: int | None = None, owner: str = "quality") -> Measure:
     """Return the contrast of points: infinite if each has a duplicate, NaN if all are equal."""
-    exact, rng = side.n <= ROWS, np.random.default_rng(check_seed(random_state, owner))
-    chosen = np.arange(side.n) if exact else np.sort(rng.choice(side.n, ROWS, replace=False))
+    chosen = contrast_points(side.n, random_state, owner)
 
     def work(part: slice) -> Array:
-        D = distances_from(side, chosen[part])
-        own = (np.arange(len(D)), chosen[part])
-        D[own] = 0.0
-        mean = D.sum(axis=1) / (side.n - 1)
-        D[own] = np.inf
-        return np.column_stack([mean, D.min(axis=1)])
+        total, least = sums_and_least(side, side.own(chosen[part]), chosen[part])
+        return np.column_stack([total / (side.n - 1), least])
 
     with thread_pool.one_blas_thread():  # one part after another, to limit memory
         found = np.concatenate(
             [work(part) for part in tiles(len(chosen), max(_POINTS_AT_ONCE, _DISTANCES_AT_ONCE // side.n))]
         )
-    mean, nearest = (float(x) for x in found.mean(axis=0))
-    if nearest == 0:
+    return contrast_from(*found.T, exact=side.n <= ROWS)
+
+
+def contrast_points(n: int, random_state: int | None = None, owner: str = "quality") -> Array:
+    """Return the numbers of the points, ascending, whose distances to all n are measured."""
+    rng = np.random.default_rng(check_seed(random_state, owner))
+    return np.arange(n) if n <= ROWS else np.sort(rng.choice(n, ROWS, replace=False))
+
+
+def sums_and_least(side: BoundMetric, rows: Any, own: Array) -> tuple[Array, Array]:
+    """Return the sum and the least of the distances of prepared rows to all points.
+
+    ``own`` is the place of each row among the points, which does not count, or −1.
+    """
+    D = distances_to(side, rows)
+    here = np.flatnonzero(own >= 0)
+    D[here, own[here]] = 0.0
+    total = D.sum(axis=1)
+    D[here, own[here]] = np.inf
+    return total, D.min(axis=1)
+
+
+def contrast_from(means: Array, nearest: Array, *, exact: bool) -> Measure:
+    """Return the contrast from the mean distance of some points to all others and to the nearest of them."""
+    found = np.column_stack([means, nearest])
+    mean, least = (float(x) for x in found.mean(axis=0))
+    if least == 0:
         return Measure(np.inf if mean > 0 else np.nan, exact=exact)
-    value = mean / nearest
+    value = mean / least
     if exact:
         return Measure(value)
     # standard error of a ratio of means, by linearisation
-    half = Z95 * float(np.std(found[:, 0] - value * found[:, 1], ddof=1)) / (nearest * np.sqrt(len(found)))
+    half = Z95 * float(np.std(found[:, 0] - value * found[:, 1], ddof=1)) / (least * np.sqrt(len(found)))
     return Measure(value, max(0.0, value - half), value + half, exact=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +19,18 @@ Array = Any
 
 TILE = 1024  # points compared with the anchors at a time: the product fits in the cache
 SHORT = 64  # up to this number of neighbours counting is faster than sorting
+FEW = 32  # up to this number of distances of a row, comparing with each is faster than searching among them
 SMALL = 1_000  # up to this number of points sorting is fast
+_PAIRS_AT_ONCE = 1 << 16  # pairs compared exactly at a time
 WIDEST = 50_000  # up to this number of columns the float32 rounding bound is proportional to the distance
+
+
+class _Pairs(NamedTuple):
+    """Pairs to be compared exactly: rows, numbers of points, and scores."""
+
+    rows: Array
+    numbers: Array
+    scores: Array
 
 
 class Counters(NamedTuple):
@@ -44,12 +55,23 @@ def counters(sides: Sides, k: int) -> Counters | None:
 class Counter(BlockSearcher):
     """Count the points nearer than given ones by blocked matrix products; decide doubtful cases by exact distances."""
 
+    doubtful = 0  # pairs compared exactly
+
     def start(self, k: int) -> None:
         """Prepare the table of rows in the precision suited to k neighbours."""
         self._prepare(k)
         self.table = self._chosen()
         self.place = np.empty(self.n, dtype=np.int64)
         self.place[self.order] = np.arange(self.n)
+
+    @classmethod
+    def of_block(cls, measure: EuclideanRows, kind: np.dtype[Any], size: float) -> Counter:
+        """Return a counter of a block of rows, for other rows of at most this norm, in a given precision."""
+        found = cls(measure)
+        found.order = np.arange(measure.n)
+        found.scale = max(size, float(np.sqrt(measure.squares.max()))) or 1.0
+        found.table = found._table(kind)
+        return found
 
     def near(self, numbers: Array, k: int) -> tuple[Array, Array, Array]:
         """Return candidates (m × c), nearest first, their Euclidean distances, and whether the first k are exact.
@@ -61,28 +83,85 @@ class Counter(BlockSearcher):
 
     def nearer(self, numbers: Array, counts: Array, d: Array) -> Ranks:
         """Return the ranks of points at Euclidean distances d; ``counts`` is their number for each anchor."""
-        from .ranks_loops import count_nearer, settle
+        return self.count(self.measure.own(numbers), self.place[numbers], counts, d)
+
+    def count(self, rows: Any, own: Array, counts: Array, d: Array, *, ascending: bool = False) -> Ranks:
+        """Return how many points are nearer to prepared rows than Euclidean distances d, and how many as far.
+
+        ``counts`` is the number of distances of each row, ``own`` the place of the row among the points, which does
+        not count, or −1. ``ascending``: the distances of each row are in this order, which is faster if they are many.
+        """
+        from .ranks_loops import count_nearer, count_nearer_ascending, settle
 
         if not len(d):
             return Ranks(*np.zeros((2, 0), dtype=np.int64))
-        rows, kind, start = self.measure.own(numbers), self.table.kind, starts(counts)
-        left = np.empty((len(numbers), self.table.rows.shape[1]), dtype=kind)
-        sizes = fill(left, rows.shifted, self.scale)
-        end = tail(left)
+        start, (left, sizes) = starts(counts), self._left(rows)
         far, near = self._windows(np.repeat(sizes, counts), d)
         less, equal = np.zeros((2, len(d)), dtype=np.int64)
-        i, j = np.empty((2, len(numbers) * TILE), dtype=np.int32)
-        own = self.place[numbers]
+        i, j = np.empty((2, len(own) * TILE), dtype=np.int32)
+        loop = count_nearer_ascending if ascending and counts.max() > FEW else count_nearer
+
+        def undecided() -> Iterator[_Pairs]:
+            for part, S in self._scores(left, own):
+                found = loop(S, start, far, near, less, i, j)
+                a, b = i[:found], j[:found]
+                yield _Pairs(a.copy(), self.order[b + part.start], S[a, b])
+
+        for a, numbers, scores in self._together(undecided()):
+            exact = self.measure.raw(rows.rows, a, numbers)
+            settle(a, scores, exact, start, far, near, d, less, equal)
+        return Ranks(less, equal)
+
+    def within(self, rows: Any, own: Array, reach: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield row, point and Euclidean distance of the points within ``reach`` of each row, some points at a time."""
+        from .ranks_loops import count_nearer
+
+        left, sizes = self._left(rows)
+        far, _ = self._windows(sizes, reach)
+        near, each, unused = np.full_like(far, np.inf), np.arange(len(far) + 1), np.zeros(len(far), dtype=np.int64)
+        i, j = np.empty((2, len(own) * TILE), dtype=np.int32)
+
+        def perhaps() -> Iterator[_Pairs]:
+            for part, S in self._scores(left, own):
+                found = count_nearer(S, each, far, near, unused, i, j)  # nothing is certain
+                yield _Pairs(i[:found].astype(np.int64), self.order[j[:found] + part.start], far[:0])
+
+        for a, numbers, _ in self._together(perhaps()):
+            d = self.measure.raw(rows.rows, a, numbers)
+            keep = d <= reach[a]
+            yield a[keep], numbers[keep], d[keep]
+
+    def _together(self, parts: Iterator[_Pairs]) -> Iterator[_Pairs]:
+        """Yield the pairs of several tiles together, as the distances of few pairs take as long as those of many."""
+        held, size = list[_Pairs](), 0
+        for pairs in parts:
+            if len(pairs.rows):
+                held.append(pairs)
+                size += len(pairs.rows)
+                self.doubtful += len(pairs.rows)
+            if size > _PAIRS_AT_ONCE:
+                yield _Pairs(*(np.concatenate(x) for x in zip(*held, strict=True)))
+                held, size = [], 0
+        if held:
+            yield _Pairs(*(np.concatenate(x) for x in zip(*held, strict=True)))
+
+    def distances(self, rows: Any, i: Array, j: Array) -> Array:
+        """Return the Euclidean distances of prepared rows i and points j."""
+        return self.measure.raw(rows.rows, i, j)
+
+    def _left(self, rows: Any) -> tuple[Array, Array]:
+        """Return rows in the form of the table, and their norms."""
+        left = np.empty((len(rows.rows), self.table.rows.shape[1]), dtype=self.table.kind)
+        return left, fill(left, rows.shifted, self.scale)
+
+    def _scores(self, left: Array, own: Array) -> Iterator[tuple[slice, Array]]:
+        """Yield the scores of rows with some points at a time; those of a row with itself are −∞."""
+        end = tail(left)
         for part in tiles(self.n, TILE):
             S = self._score(left, end, self.table.rows[part])
             here = np.flatnonzero((part.start <= own) & (own < part.stop))
             S[here, own[here] - part.start] = -np.inf
-            found = count_nearer(S, start, far, near, less, i, j)
-            if found:
-                a, b = i[:found], j[:found]
-                exact = self.measure.raw(rows.rows, a, self.order[b + part.start])
-                settle(a, S[a, b], exact, start, far, near, d, less, equal)
-        return Ranks(less, equal)
+            yield part, S
 
     def _windows(self, sizes: Array, d: Array) -> tuple[Array, Array]:
         """Return bounds on the score of a point at distance d, for anchors of norm ‖zᵢ‖.

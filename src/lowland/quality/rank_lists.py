@@ -39,7 +39,10 @@ class Ranks(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """Neighbours of a block of anchors on one side: anchor, point, distances and ranks on both sides."""
+    """Neighbours of a block of anchors on one side: anchor, point, distances and ranks on both sides.
+
+    ``weights``: how many points each entry stands for, if some stand for several, which are equal in all of this.
+    """
 
     i: Array
     j: Array
@@ -47,14 +50,24 @@ class Listed(NamedTuple):
     ranks: Ranks
     other_d: Array
     other_ranks: Ranks
+    weights: Array | None = None
+
+    def among(self, k: int) -> Array:
+        """Return the expected number of points of each entry among the k nearest."""
+        near = self.ranks.among(k)
+        return near if self.weights is None else near * self.weights
 
 
-def ranks_in_lists(i: Array, p: Array, d: Array) -> Ranks:
-    """Return the ranks of points in sorted lists that include all ties of their last point."""
+def ranks_in_lists(i: Array, p: Array, d: Array, weights: Array | None = None) -> Ranks:
+    """Return the ranks of points in sorted lists that include all ties of their last point.
+
+    ``p`` is the number of points before each entry in its list, ``weights`` the number of points that it stands for.
+    """
     first = np.ones(len(i), dtype=bool)
     first[1:] = (i[1:] != i[:-1]) | (d[1:] != d[:-1])
     group = np.cumsum(first) - 1
-    return Ranks(p[first][group], np.bincount(group)[group])
+    sizes = np.bincount(group, weights).astype(np.int64)
+    return Ranks(p[first][group], sizes[group])
 
 
 def summed(data: Listed, map: Listed, numbers: Array, k: int, codes: Array | None) -> Array:
@@ -68,7 +81,7 @@ def summed(data: Listed, map: Listed, numbers: Array, k: int, codes: Array | Non
         sums(np.ascontiguousarray(values, dtype=np.float64), starts(np.bincount(listed.i, minlength=m)), out)
         return out
 
-    near_data, near_map = data.ranks.among(k), map.ranks.among(k)
+    near_data, near_map = data.among(k), map.among(k)
     columns = [
         add(map, near_map * map.other_ranks.beyond(k)),
         add(data, near_data * data.other_ranks.beyond(k)),

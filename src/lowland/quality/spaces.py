@@ -25,7 +25,7 @@ Metric = str | Callable[[Any, Any], Any]
 
 _SURE = 1e-10  # relative error above which a distance from products is recomputed from differences
 _GATHERED_ENTRIES = 1 << 22  # numbers gathered at a time
-_BOTH = Remedies("fill it", "leave the row out of data and map")
+BOTH = Remedies("fill it", "leave the row out of data and map")
 
 
 class Sides(NamedTuple):
@@ -52,13 +52,8 @@ def sides(X: Any, Y: Any, metric: Metric = "euclidean", owner: str = "quality") 
         Name of the function in error messages.
     """
     X, metric = coded(X, metric)
-    data, map = one_side(X, metric, owner, "X", _BOTH), one_side(Y, "euclidean", owner, "Y", _BOTH)
-    if data.n != map.n:
-        raise DataError(
-            Message(
-                Owner(owner), f"X has {data.n} rows and Y has {map.n}; give a map of the same rows, in the same order"
-            )
-        )
+    data, map = one_side(X, metric, owner, "X", BOTH), one_side(Y, "euclidean", owner, "Y", BOTH)
+    require_same_rows(data.n, map.n, owner)
     if data.n < 3:
         raise DataError(Message(Owner(owner), f"{data.n} points have no neighbourhoods to compare; give at least 3"))
     if _all_equal(data):
@@ -78,6 +73,22 @@ def sides(X: Any, Y: Any, metric: Metric = "euclidean", owner: str = "quality") 
             )
         )
     return Sides(data, map, data.n)
+
+
+def require_same_rows(n: int, of_map: int, owner: str) -> None:
+    """Raise if the data and the map have different numbers of rows."""
+    if n != of_map:
+        different = f"X has {n} rows and Y has {of_map}; give a map of the same rows, in the same order"
+        raise DataError(Message(Owner(owner), different))
+
+
+def require_map(Y: Any) -> None:
+    """Raise if Y is a list or a single column, not a table of coordinates."""
+    if are_objects(Y):
+        raise DataError(
+            "a map must be a 2-D table of numbers, with a row of coordinates for each point; convert a single "
+            "column with values.reshape(-1, 1) or column.to_frame()"
+        )
 
 
 FAMD = "famd"  # the metric of tables with categories
@@ -147,11 +158,8 @@ def one_side(X: Any, metric: Metric, function: str, argument: str = "X", remedy:
             Message(Owner(owner), "a sparse distance matrix is incomplete; give all distances, such as X.toarray()")
         )
     with naming(owner, remedy):
-        if is_map and are_objects(X):
-            raise DataError(
-                "a map must be a 2-D table of numbers, with a row of coordinates for each point; convert a single "
-                "column with values.reshape(-1, 1) or column.to_frame()"
-            )
+        if is_map:
+            require_map(X)
         items = objects(X, metric, owner)
         found = measure(metric, items, None)
     if not square:
@@ -178,7 +186,11 @@ def distances_from(side: BoundMetric, numbers: Array) -> Array:
 
     They come from matrix products; if rounding may exceed this error, a distance is recomputed from differences.
     """
-    rows = side.own(numbers)
+    return distances_to(side, side.own(numbers))
+
+
+def distances_to(side: BoundMetric, rows: Any) -> Array:
+    """Return the distances of rows, prepared for the metric, to all points, with the same error."""
     V = side.compare(rows)
     if not isinstance(side, EuclideanRows | SparseRows):
         return V

@@ -60,6 +60,21 @@ def limit_of(n_rows: int, count: int, seed: int) -> np.uint64:
     return np.uint64(smallest.max())
 
 
+def numbers_of(n_rows: int, count: int, seed: int = 0) -> Array:
+    """Return the numbers, ascending, of the rows in a sample of ``count`` of ``n_rows`` rows.
+
+    >>> from lowland.rows.row_source import as_rows
+    >>> numbers_of(50, 5).tolist() == draw(as_rows(np.zeros((50, 1))), 5).numbers.tolist()
+    True
+    """
+    limit = limit_of(n_rows, count, seed)
+    found = [
+        start + np.flatnonzero(keys_of(np.arange(start, min(n_rows, start + _NUMBERS_AT_ONCE)), seed) <= limit)
+        for start in range(0, n_rows, _NUMBERS_AT_ONCE)
+    ]
+    return np.concatenate(found)
+
+
 @dataclass(frozen=True)
 class Sample:
     """Rows of a table: their numbers, ascending, the rows, the keys, and how many rows the table has."""
