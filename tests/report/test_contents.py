@@ -332,7 +332,7 @@ def test_the_next_comparison_is_of_the_same_rows(files, capsys) -> None:
     words = ("--id", "key", "--color", "side", "--scale", "--out", "o.csv", "--report", "r.html")
     call(capsys, "reduce", "data.csv", *words)
     page = Page((files / "r.html").read_text())
-    assert "lowland compare data.csv --drop key --scale --target side" in page.text
+    assert "lowland compare data.csv --scale --id key --target side" in page.text
 
 
 @pytest.mark.parametrize(
@@ -363,4 +363,4 @@ def test_the_report_of_a_reduction_words_warnings_for_the_command_line(files, ca
     page = Page((files / "r.html").read_text())
     assert "--scale" in page.text.split("Can I trust it?")[0]
     assert "scale=True" not in page.text.split("Can I trust it?")[0]
-    assert "lowland compare wide.csv --drop key --target side" in page.text
+    assert "lowland compare wide.csv --id key --target side" in page.text

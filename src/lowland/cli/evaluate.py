@@ -14,6 +14,7 @@ from ..core.command_line import command_line
 from ..core.errors import DataError
 from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, UsageError, note
+from .comparing import compare_command
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import write_figure
 from .input import Input
@@ -157,7 +158,7 @@ def evaluate(
     if report is not None:
         words = {**chosen.words(), **_changed(options, *vars(options)), "out": out, "report": report}
         command = command_line("evaluate", *inputs, **words, **drawing.words())
-        judged.write_report(report, inputs, command, _compare(data, chosen, options, given, len(names)))
+        judged.write_report(report, inputs, command, _compare(data, chosen, options, given, names))
     if drawing.figure is not None:
         write_figure(drawing, run(lambda rows: judged.figure(drawing, rows), given))
     files = {"data": data, "embedding": embedding, "out": out, "report": report, "figure": drawing.figure}
@@ -166,12 +167,12 @@ def evaluate(
     if not chosen.recipe.sets_units and any(SCALED_METRIC in settings_of(text) for text in found.warnings):
         following = _again(data, embedding, chosen, replace(options, metric=SCALED), out)
     elif found.is_poor and not found.by_chance:
-        following = _compare(data, chosen, options, given, len(names))
+        following = _compare(data, chosen, options, given, names)
     elif out is None or (shared is not None and not same):
         better = options if same or shared is None else replace(options, id=shared)
         following = _again(data, embedding, chosen, better, out)
     else:
-        following = _compare(data, chosen, options, given, len(names))
+        following = _compare(data, chosen, options, given, names)
     return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
 
 
@@ -232,7 +233,11 @@ def _scaled(options: TrustOptions) -> TrustOptions:
 
 def _is_coded(names: Sequence[str], options: TrustOptions) -> bool:
     """Return whether the map was made by FAMD, which also uses columns of text."""
-    return options.metric == "euclidean" and names[0].rstrip("_0123456789") == "famd"
+    return options.metric == "euclidean" and _is_famd(names)
+
+
+def _is_famd(names: Sequence[str]) -> bool:
+    return names[0].rstrip("_0123456789") == "famd"
 
 
 def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categories: bool) -> Input:
@@ -352,16 +357,20 @@ def _changed(options: TrustOptions, *names: str) -> dict[str, Any]:
     return changed
 
 
-def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: Input, components: int) -> str:
+def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: Input, names: Sequence[str]) -> str:
     """Return the `compare` command for the same rows and options."""
     from ..data.table import name_list
 
-    names = () if given.table is None else given.table.names
-    id, target = (name if name in names else None for name in (options.id, options.target))
-    same = _changed(options, "quality_neighbors", "metric", "seed")
-    words = columns.words()
-    placed = [name for name in (options.x, options.y) if name is not None and name in names]
-    if placed:
-        words["drop"] = [*columns.drop, name_list(placed)]  # they are no data
-    count = components if components != 2 else None
-    return command_line("compare", data, **words, id=id, target=target, **same, components=count)
+    named = () if given.table is None else given.table.names
+    id, target = (name if name in named else None for name in (options.id, options.target))
+    placed = [name for name in (options.x, options.y) if name is not None and name in named]  # they are no data
+    return compare_command(
+        data,
+        columns,
+        famd=_is_famd(names),
+        id=id,
+        target=target,
+        drop=[name_list(placed)] if placed else (),
+        **_changed(options, "quality_neighbors", "metric", "seed"),
+        components=len(names) if len(names) != 2 else None,
+    )
