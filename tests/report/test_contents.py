@@ -364,3 +364,31 @@ def test_the_report_of_a_reduction_words_warnings_for_the_command_line(files, ca
     assert "--scale" in page.text.split("Can I trust it?")[0]
     assert "scale=True" not in page.text.split("Can I trust it?")[0]
     assert "lowland compare wide.csv --id key --target side" in page.text
+
+
+def test_correlations_with_axes_that_mean_nothing_are_left_out() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    for model, told in ((lowland.PCA(2), True), (lowland.ClassicalMDS(2, metric="cityblock"), False)):
+        page = Page(render_report(model, model.fit_transform(X), X=X, title="t", data_summary={}))
+        assert ("Correlation of each column with each axis" in page.text) is told
+        assert "frames are groups" not in page.text, "the columns are independent: no group has a frame"
+
+
+def test_the_seed_and_the_memory_of_a_fit_are_said_once() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    model = lowland.PCA(2)
+    text = Page(render_report(model, model.fit_transform(X), X=X, title="t", data_summary={})).text
+    assert "Random seed: 0, the default (random_state=None)." in text
+    assert "memory less than 1 MB" in text
+
+
+def test_the_columns_in_the_page_are_listed_once() -> None:
+    from lowland.report.hover import Hover
+    from lowland.report.interactive import embedded, map_with_fallback
+
+    listed = embedded(["file", "file "], 10, images=True)
+    assert "search: file, small copies of the images." in listed
+    names = ["a.png", "b.png", "c.png"]
+    hover = Hover.of(3, names, {"file": names}, None, "file")
+    page = map_with_fallback("", np.eye(3)[:, :2], ["x", "y"], hover=hover)
+    assert '"file "' not in page
