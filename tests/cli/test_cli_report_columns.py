@@ -106,3 +106,22 @@ def test_pixels_are_not_compared_one_by_one(run: Run, tmp_path: Path) -> None:
     headings = [text for _, text in read(tmp_path / "page.html").headings]
     assert "The axes as images" in headings
     assert "Columns that move together" not in headings
+
+
+def test_a_row_that_decides_an_axis_is_told_first(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = np.exp(1.5 * rng.normal(size=(50, 6)))
+    X[7, 2] = 1e4
+    frame = pl.DataFrame(X, schema=list("abcdef")).with_columns(sample=pl.Series([f"S{i:02}" for i in range(50)]))
+    frame.write_csv(tmp_path / "genes.csv")
+    done = run("reduce", "genes.csv", "--id", "sample", "--out", "map.csv", "--report", "page.html")
+    assert done.code == 0, done.err
+    said = "S07 alone makes 98.0 % of axis PCA 1, which shows how this row differs from all others"
+    assert said in done.err
+    text = read(tmp_path / "page.html").text
+    assert f"Warning: {said}" in text
+    trusted = text.partition("Can I trust it?")[2].partition("What next?")
+    assert trusted[0].strip().startswith(f"One row decides an axis: {said}")
+    assert "Read distances" not in trusted[2][:400]
+    told = run("info", "genes.csv")
+    assert "--transform log1p=all" in told.out + told.err

@@ -169,7 +169,7 @@ def _warnings(subject: Subject) -> list[str]:
     found = subject.found
     of_measures = () if found is None or isinstance(found, str) else found.picture.warnings
     of_measures = () if subject.new else of_measures  # advice on fits does not apply to new rows
-    given = list(dict.fromkeys([*subject.warnings, *of_fit]))
+    given = list(dict.fromkeys([*subject.warnings, *of_fit, *subject.deciding]))
     # What dominates the fit dominates the distances, too: once is enough.
     return [*given, *(text for text in of_measures if not any(text.partition(", so ")[0] in other for other in given))]
 

@@ -115,6 +115,16 @@ class Subject:
         return self.model is not None and self.alignment is None and has_meaningful_axes(self.model)
 
     @property
+    def deciding(self) -> list[str]:
+        """Warnings about rows that alone make an axis with a meaning."""
+        from ..quality.deciding_rows import deciding_rows, deciding_words
+
+        if self.new or not self.has_axes:
+            return []
+        names = self.called or self.names
+        return [deciding_words(found, self.axis_titles[found.axis], names) for found in deciding_rows(self.embedding)]
+
+    @property
     def tips(self) -> Hover:
         """What is shown when one points at a point."""
         return Hover.of(len(self.embedding), self.names, self.hover, self.images, self.names_title)
