@@ -108,7 +108,8 @@ def test_the_page_answers_what_it_is_whether_to_trust_it_and_what_next(page: Pag
     found = lowland.quality.report(rows, model.transform(pl.DataFrame(rows, schema=["a", "b", "c", "d"])))
     text = page.text
     assert "PCA reduced 80 rows from 4 columns to 2 dimensions" in text
-    assert f"Can I trust it? {found.sentence.split(' Distances')[0]}" in text
+    assert "Can I trust it? One row decides an axis: " in text
+    assert f"reduce the table without it. {found.sentence.split(' Distances')[0]}" in text
     assert "What next?" in text
     assert "lowland compare points.csv" in text
 
@@ -392,3 +393,37 @@ def test_the_columns_in_the_page_are_listed_once() -> None:
     hover = Hover.of(3, names, {"file": names}, None, "file")
     page = map_with_fallback("", np.eye(3)[:, :2], ["x", "y"], hover=hover)
     assert '"file "' not in page
+
+
+def test_an_extreme_new_row_is_drawn_at_the_edge() -> None:
+    from lowland.report.building import of_new_rows
+    from lowland.report.extremes import bounded
+    from lowland.report.html import render
+
+    rng = np.random.default_rng(0)
+    model = lowland.PCA(2).fit(rng.normal(size=(80, 4)))
+    new = rng.normal(size=(12, 4))
+    new[3] *= 1e5
+    Y = model.transform(new)
+    found = bounded(Y)
+    assert found.far.tolist() == [3]
+    others = np.delete(Y, 3, axis=0)
+    assert np.ptp(found.embedding, axis=0).max() < 1.5 * np.ptp(others, axis=0).max()
+    np.testing.assert_array_equal(np.delete(found.embedding, 3, axis=0), others)
+    about = {"title": "new", "names": [f"n{i}" for i in range(12)]}
+    text = Page(render(of_new_rows(model, Y, X=new, training=None, novelty=None, **about))).text
+    assert "Far outside and drawn at the edge, with coordinates in brackets: n3 (" in text
+    tame = Y[[0, 1, 2, 4, 5]]
+    assert bounded(tame).far.size == 0
+    assert bounded(tame, 1e-3 * others).far.size == 5, "all are far outside the training rows"
+
+
+def test_colours_of_trust_stand_out_from_the_dark_page() -> None:
+    from lowland.report.trust import _seen_on_both
+
+    def luminance(color: Any) -> float:
+        channel = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color[:3]]
+        return float(np.dot([0.2126, 0.7152, 0.0722], channel))
+
+    dark = luminance([0x14 / 255, 0x18 / 255, 0x1D / 255])
+    assert (luminance(_seen_on_both()(0.0)) + 0.05) / (dark + 0.05) > 3
