@@ -125,3 +125,19 @@ def test_a_row_that_decides_an_axis_is_told_first(run: Run, tmp_path: Path) -> N
     assert "Read distances" not in trusted[2][:400]
     told = run("info", "genes.csv")
     assert "--transform log1p=all" in told.out + told.err
+
+
+def test_the_page_counts_filled_cells_and_names_constant_columns(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [[f"{value:.3f}" for value in row] + ["7"] for row in rng.normal(5, 1, (40, 4))]
+    rows[3][0], rows[4][0], rows[5][1], rows[6][2] = "n.d.", "", "NA", "<0.5"
+    (tmp_path / "lab.csv").write_text("\n".join(["a,b,c,d,unit", *map(",".join, rows)]) + "\n")
+    words = ["--na", "n.d.", "--below-limit", "half", "--missing", "median"]
+    done = run("reduce", "lab.csv", *words, "--out", "map.csv", "--report", "page.html")
+    assert done.code == 0, done.err
+    text = read(tmp_path / "page.html").text
+    said = text.partition("What was done")[2]
+    assert "Read as missing, beside the usual marks: 'n.d.'." in said
+    assert "Numbers below a limit, such as <0.5, read as half of the limit." in said
+    assert "Filled 3 cells in 2 of 5 columns (1.5 % of the cells)." in said
+    assert "Constant columns, which tell nothing: unit." in said

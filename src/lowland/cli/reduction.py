@@ -17,6 +17,7 @@ from .inputs import row_names
 from .model import find_method
 from .options import KeepOptions, MethodOptions, TableOptions
 from .preparing import mixed_columns, steps_in_words
+from .read_cells import cells_in_words
 from .wording import in_words
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
         data_summary=facts,
         command=job.command(),
         steps=steps,
+        done=cells_in_words(given, job.columns.reading),
         mixed=mixed_columns(given),
         warnings=given.warnings,
         next_steps=_next_steps(job, made),
