@@ -21,7 +21,7 @@ def test_clusters_of_levels_are_no_curve():
     found = lowland.dimension.estimate(_levels(600))
     assert found.consensus["linear"] > found.consensus["nonlinear"]
     assert "curved" not in found.sentence
-    assert "24 columns have two values, such as the levels of categories" in found.sentence
+    assert "24 columns are levels of categories or have two values" in found.sentence
     assert found.coordinates == round(found.consensus["linear"])
 
 
@@ -35,7 +35,7 @@ def test_a_curve_beside_two_flags_is_still_a_curve():
 def test_rows_that_code_categories_have_their_levels():
     found = lowland.dimension.estimate(_levels(600) @ np.linalg.qr(np.random.default_rng(1).normal(size=(26, 26)))[0])
     told = found.of_levels(24).sentence
-    assert "24 columns have two values" in told
+    assert "24 columns are levels of categories" in told
     assert "curved" not in told
     assert found.of_levels(0) is found
 

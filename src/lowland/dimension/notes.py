@@ -131,7 +131,7 @@ def sentence(
     flat = round(consensus["linear"])
     straight = f"{flat} linear dimension{'s' if flat != 1 else ''}"
     if flat > d and explain(levels, flat, d):
-        each = f"{levels:,} columns have two values, such as the levels of categories"
+        each = f"{levels:,} columns are levels of categories or have two values"
         return f"{start} and {straight}: {each}, and each can add a linear dimension (this does not show curvature)."
     if flat > d and not sure:
         return f"{start} and {straight} (this does not by itself show curvature)."
