@@ -141,3 +141,8 @@ def test_the_page_counts_filled_cells_and_names_constant_columns(run: Run, tmp_p
     assert "Numbers below a limit, such as <0.5, read as half of the limit." in said
     assert "Filled 3 cells in 2 of 5 columns (1.5 % of the cells)." in said
     assert "Constant columns, which tell nothing: unit." in said
+    kinds = ["x", "y"] * 20
+    lines = [",".join([*row, kind]) for row, kind in zip(rows, kinds, strict=True)]
+    (tmp_path / "lab.csv").write_text("\n".join(["a,b,c,d,unit,kind", *lines]) + "\n")
+    run("reduce", "lab.csv", *words, "--method", "famd", "--out", "map.csv", "--report", "page.html")
+    assert "Filled 3 cells in 2 of 6 columns" in read(tmp_path / "page.html").text

@@ -29,8 +29,7 @@ def cells_in_words(given: Input, reading: ReadingOptions) -> list[str]:
     if gaps:
         number = sum(map(_missing, gaps))
         cells = sum(len(column) for column in columns)
-        filled = given.steps is not None and "missing" in given.steps.named_steps
-        what = "Filled" if filled and _all_filled(given) else "Missing, for a step or the method to deal with:"
+        what = "Filled" if _are_filled(given, gaps) else "Missing, for a step or the method to deal with:"
         share = f"{100 * number / cells:.2g} % of the cells"
         said.append(f"{what} {number:,} cells in {len(gaps):,} of {len(columns):,} columns ({share}).")
     constant = [column.name for column in columns if column.drop_nulls().n_unique() < 2]
@@ -54,8 +53,7 @@ def _missing(column: pl.Series) -> int:
     return found + int(column.is_nan().sum() or 0) if column.dtype.is_float() else found
 
 
-def _all_filled(given: Input) -> bool:
-    """Return whether the step fills both numbers and, where there are some, categories."""
-    assert given.steps is not None
-    step = given.steps.named_steps["missing"]
-    return step.method != "keep" and (step.categories != "error" or "category" not in step.kinds_in_)
+def _are_filled(given: Input, gaps: Sequence[pl.Series]) -> bool:
+    """Return whether a step fills the gaps; one that does not fill categories refuses them."""
+    step = None if given.steps is None else given.steps.named_steps.get("missing")
+    return step is not None and (step.method != "keep" or not any(column.dtype.is_numeric() for column in gaps))
