@@ -333,3 +333,12 @@ def test_the_whole_demo(run: Any) -> None:
     assert done.json["recommendation"]["method"] == "tsne"
     assert methods["tsne"]["local"] > 0.95
     assert methods["tsne"]["target"] > 0.95
+
+
+def test_the_space_after_steps_and_the_reason_without_famd_are_true(run: Any, mixed: Path) -> None:
+    words = ["--categories", "famd", "--missing", "median", "--drop", "name", "--budget", "2s"]
+    done = run("compare", mixed, *words, "--report", "c.html")
+    assert done.code == 0, done.err
+    assert "Measured against the columns after these steps: missing numbers filled by column medians" in done.err
+    assert "the columns as given" not in done.err + Path("c.html").read_text(encoding="utf-8")
+    assert "the steps before the method have coded the categories" in done.err + done.out

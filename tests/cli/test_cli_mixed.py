@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -152,3 +153,21 @@ def test_a_model_without_steps_warns_of_another_unit(run, mixed, words):
         assert done.code == 0
         assert ("check the unit" in done.err) == (told is not None)
         assert told is None or ("'age': the new values are about" in done.err and told in done.err)
+
+
+def _suggested(path: str) -> str:
+    """Return the `compare` command of a page, and what follows it."""
+    text = re.sub(r"<[^>]*>", "", Path(path).read_text())
+    return re.findall(r"lowland compare .*", text)[0]
+
+
+def test_reports_of_famd_with_steps_suggest_to_compare_with_columns_of_text(run, mixed):
+    """Without --categories `compare` would leave out the columns of text that FAMD used."""
+    words = ["--missing", "median", "--id", "name"]
+    want = "--missing median --categories famd --id name"
+    done = run("reduce", mixed, "--method", "famd", *words, "--out", "map.csv", "--report", "map.html")
+    assert done.code == 0, done.err
+    assert _suggested("map.html").startswith(f"lowland compare {mixed} {want}")
+    done = run("evaluate", mixed, "map.csv", *words, "--report", "judged.html")
+    assert done.code == 0, done.err
+    assert _suggested("judged.html").startswith(f"lowland compare {mixed} {want}")

@@ -106,3 +106,43 @@ def test_pixels_are_not_compared_one_by_one(run: Run, tmp_path: Path) -> None:
     headings = [text for _, text in read(tmp_path / "page.html").headings]
     assert "The axes as images" in headings
     assert "Columns that move together" not in headings
+
+
+def test_a_row_that_decides_an_axis_is_told_first(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = np.exp(1.5 * rng.normal(size=(50, 6)))
+    X[7, 2] = 1e4
+    frame = pl.DataFrame(X, schema=list("abcdef")).with_columns(sample=pl.Series([f"S{i:02}" for i in range(50)]))
+    frame.write_csv(tmp_path / "genes.csv")
+    done = run("reduce", "genes.csv", "--id", "sample", "--out", "map.csv", "--report", "page.html")
+    assert done.code == 0, done.err
+    said = "S07 alone makes 98.0 % of axis PCA 1, which shows how this row differs from all others"
+    assert said in done.err
+    text = read(tmp_path / "page.html").text
+    assert f"Warning: {said}" in text
+    trusted = text.partition("Can I trust it?")[2].partition("What next?")
+    assert trusted[0].strip().startswith(f"One row decides an axis: {said}")
+    assert "Read distances" not in trusted[2][:400]
+    told = run("info", "genes.csv")
+    assert "--transform log1p=all" in told.out + told.err
+
+
+def test_the_page_counts_filled_cells_and_names_constant_columns(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [[f"{value:.3f}" for value in row] + ["7"] for row in rng.normal(5, 1, (40, 4))]
+    rows[3][0], rows[4][0], rows[5][1], rows[6][2] = "n.d.", "", "NA", "<0.5"
+    (tmp_path / "lab.csv").write_text("\n".join(["a,b,c,d,unit", *map(",".join, rows)]) + "\n")
+    words = ["--na", "n.d.", "--below-limit", "half", "--missing", "median"]
+    done = run("reduce", "lab.csv", *words, "--out", "map.csv", "--report", "page.html")
+    assert done.code == 0, done.err
+    text = read(tmp_path / "page.html").text
+    said = text.partition("What was done")[2]
+    assert "Read as missing, beside the usual marks: 'n.d.'." in said
+    assert "Numbers below a limit, such as <0.5, read as half of the limit." in said
+    assert "Filled 3 cells in 2 of 5 columns (1.5 % of the cells)." in said
+    assert "Constant columns, which tell nothing: unit." in said
+    kinds = ["x", "y"] * 20
+    lines = [",".join([*row, kind]) for row, kind in zip(rows, kinds, strict=True)]
+    (tmp_path / "lab.csv").write_text("\n".join(["a,b,c,d,unit,kind", *lines]) + "\n")
+    run("reduce", "lab.csv", *words, "--method", "famd", "--out", "map.csv", "--report", "page.html")
+    assert "Filled 3 cells in 2 of 6 columns" in read(tmp_path / "page.html").text

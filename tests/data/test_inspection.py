@@ -275,3 +275,16 @@ def test_two_columns_that_hold_most_of_the_variance_are_both_named() -> None:
     assert found.dominant_pair is not None
     assert found.dominant_pair[:2] == ("x0", "x4")
     assert "--scale" in found.next_command("x.npy")
+
+
+def test_long_tails_of_positive_columns_are_found() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "dose": np.exp(2 * rng.normal(size=200)),
+            "size": rng.normal(50, 5, 200),
+            "shift": np.exp(2 * rng.normal(size=200)) - 5,
+            "flag": (rng.random(200) < 0.02).astype(float),
+        }
+    )
+    assert inspect_table(Table(frame, "t.csv")).skewed == ["dose"]

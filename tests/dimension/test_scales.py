@@ -75,3 +75,11 @@ def test_a_long_shape_is_not_noise():
     assert plateau(curve_of(values), 20).value == pytest.approx(5, abs=0.1)
     assert plateau(curve_of(values), 7).value == pytest.approx(1, abs=0.1)
     assert plateau(curve_of(values)).value == pytest.approx(1, abs=0.1)
+
+
+def test_the_range_of_scales_is_from_its_least_to_its_largest():
+    from lowland.dimension.notes import doubts
+
+    scales = curve_of([9.4, 5.0, 7.0, 4.9, 9.8, 6.0])
+    level = plateau(scales)._replace(level=False, rising=False)
+    assert "from 4.9 to 9.8 over the scales" in " ".join(doubts(level, scales, 10**9))

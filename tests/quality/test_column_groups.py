@@ -125,3 +125,15 @@ def test_tables_of_columns(lab):
     plain = found.to_dict()
     assert plain["keep"] == list(found.keep)
     assert len(plain["axes"]["PCA 2"]) == 11
+
+
+def test_of_many_columns_the_sentence_says_what_was_looked_for():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(60, 8)), 300, axis=1) + 0.1 * rng.normal(size=(60, 2400))  # eight blocks
+    found = lowland.quality.column_groups(X, axes=rng.normal(size=(60, 2)) ** 3, threshold=0.9, duplicate=None)
+    assert found.sentence.startswith(
+        "None of the 2,400 columns has |r| ≥ 0.9 with an axis; columns may still move together, but so many columns "
+        "are not compared with each other."
+    )
+    found = lowland.quality.column_groups(X, duplicate=None)
+    assert "columns have |r| ≥ 0.5 with an axis; they are in" in found.sentence

@@ -160,3 +160,13 @@ def test_blocks_are_explained_as_a_whole_table_is() -> None:
     assert novelty(model, iter([new[:20], new[20:]])).unusual == whole.unusual
     assert whole.unusual_columns
     assert "Most frequent unusual columns: " in whole.sentence
+
+
+def test_a_median_that_is_rounding_is_zero():
+    from lowland.quality.odd_columns import odd_columns
+
+    some = np.random.default_rng(0).standard_normal((101, 1)) * 10
+    some -= np.median(some)
+    some += 7.1e-15
+    ((odd,),) = odd_columns(np.array([[900.0]]), some, ["sum"])
+    assert str(odd) == "sum = 900 (median 0)"

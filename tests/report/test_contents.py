@@ -108,7 +108,8 @@ def test_the_page_answers_what_it_is_whether_to_trust_it_and_what_next(page: Pag
     found = lowland.quality.report(rows, model.transform(pl.DataFrame(rows, schema=["a", "b", "c", "d"])))
     text = page.text
     assert "PCA reduced 80 rows from 4 columns to 2 dimensions" in text
-    assert f"Can I trust it? {found.sentence.split(' Distances')[0]}" in text
+    assert "Can I trust it? One row decides an axis: " in text
+    assert f"reduce the table without it. {found.sentence.split(' Distances')[0]}" in text
     assert "What next?" in text
     assert "lowland compare points.csv" in text
 
@@ -332,7 +333,7 @@ def test_the_next_comparison_is_of_the_same_rows(files, capsys) -> None:
     words = ("--id", "key", "--color", "side", "--scale", "--out", "o.csv", "--report", "r.html")
     call(capsys, "reduce", "data.csv", *words)
     page = Page((files / "r.html").read_text())
-    assert "lowland compare data.csv --drop key --scale --target side" in page.text
+    assert "lowland compare data.csv --scale --id key --target side" in page.text
 
 
 @pytest.mark.parametrize(
@@ -363,4 +364,66 @@ def test_the_report_of_a_reduction_words_warnings_for_the_command_line(files, ca
     page = Page((files / "r.html").read_text())
     assert "--scale" in page.text.split("Can I trust it?")[0]
     assert "scale=True" not in page.text.split("Can I trust it?")[0]
-    assert "lowland compare wide.csv --drop key --target side" in page.text
+    assert "lowland compare wide.csv --id key --target side" in page.text
+
+
+def test_correlations_with_axes_that_mean_nothing_are_left_out() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    for model, told in ((lowland.PCA(2), True), (lowland.ClassicalMDS(2, metric="cityblock"), False)):
+        page = Page(render_report(model, model.fit_transform(X), X=X, title="t", data_summary={}))
+        assert ("Correlation of each column with each axis" in page.text) is told
+        assert "frames are groups" not in page.text, "the columns are independent: no group has a frame"
+
+
+def test_the_seed_and_the_memory_of_a_fit_are_said_once() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    model = lowland.PCA(2)
+    text = Page(render_report(model, model.fit_transform(X), X=X, title="t", data_summary={})).text
+    assert "Random seed: 0, the default (random_state=None)." in text
+    assert "memory less than 1 MB" in text
+
+
+def test_the_columns_in_the_page_are_listed_once() -> None:
+    from lowland.report.hover import Hover
+    from lowland.report.interactive import embedded, map_with_fallback
+
+    listed = embedded(["file", "file "], 10, images=True)
+    assert "search: file, small copies of the images." in listed
+    names = ["a.png", "b.png", "c.png"]
+    hover = Hover.of(3, names, {"file": names}, None, "file")
+    page = map_with_fallback("", np.eye(3)[:, :2], ["x", "y"], hover=hover)
+    assert '"file "' not in page
+
+
+def test_an_extreme_new_row_is_drawn_at_the_edge() -> None:
+    from lowland.report.building import of_new_rows
+    from lowland.report.extremes import bounded
+    from lowland.report.html import render
+
+    rng = np.random.default_rng(0)
+    model = lowland.PCA(2).fit(rng.normal(size=(80, 4)))
+    new = rng.normal(size=(12, 4))
+    new[3] *= 1e5
+    Y = model.transform(new)
+    found = bounded(Y)
+    assert found.far.tolist() == [3]
+    others = np.delete(Y, 3, axis=0)
+    assert np.ptp(found.embedding, axis=0).max() < 1.5 * np.ptp(others, axis=0).max()
+    np.testing.assert_array_equal(np.delete(found.embedding, 3, axis=0), others)
+    about = {"title": "new", "names": [f"n{i}" for i in range(12)]}
+    text = Page(render(of_new_rows(model, Y, X=new, training=None, novelty=None, **about))).text
+    assert "Far outside and drawn at the edge, with coordinates in brackets: n3 (" in text
+    tame = Y[[0, 1, 2, 4, 5]]
+    assert bounded(tame).far.size == 0
+    assert bounded(tame, 1e-3 * others).far.size == 5, "all are far outside the training rows"
+
+
+def test_colours_of_trust_stand_out_from_the_dark_page() -> None:
+    from lowland.report.trust import _seen_on_both
+
+    def luminance(color: Any) -> float:
+        channel = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color[:3]]
+        return float(np.dot([0.2126, 0.7152, 0.0722], channel))
+
+    dark = luminance([0x14 / 255, 0x18 / 255, 0x1D / 255])
+    assert (luminance(_seen_on_both()(0.0)) + 0.05) / (dark + 0.05) > 3

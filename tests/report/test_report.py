@@ -580,3 +580,9 @@ def test_geodesic_measures_of_separate_pieces_are_told_in_words(rng) -> None:
     drawn = trust.section(trust.Trust(report(X, Y), None), Y, [str(i) for i in range(120)])
     assert "not measured: the neighbour graph is not connected" in drawn
     assert "nan" not in re.findall(r"[a-z]+", drawn.lower())
+
+
+def test_the_heading_of_the_axes_is_printed_with_its_cards():
+    """Chromium ignores break-after before a grid, so the whole section is kept on one page."""
+    style = (Path(lowland.__file__).parent / "report" / "style.css").read_text(encoding="utf-8")
+    assert "section:has(> .cards) { break-inside: avoid; }" in style.partition("@media print")[2]

@@ -31,6 +31,7 @@ from .options import (
     TableOptions,
 )
 from .outputs import check_outputs
+from .preparing import steps_in_words
 from .running import run
 from .scaling import scaled_once
 from .wording import SCALED, in_words
@@ -270,7 +271,25 @@ def perform(given: Input, target: str | None, asked: dict[str, Any]) -> Comparis
             return work(rows, target=classes, **asked)
 
     found: Comparison = run(compared, given)
+    if given.steps is not None:
+        found.record["data"]["steps"] = steps_in_words(given.steps)
+        from ..comparison.candidates import EXCLUDED
+
+        for entry in found.record["candidates"]:
+            if entry["method"] == "famd" and entry["kind"] == EXCLUDED:
+                entry["reason"] = _why_no_famd(given)
     return found
+
+
+def _why_no_famd(given: Input) -> str:
+    """Return why FAMD is left out after steps before the method."""
+    if given.steps is not None and "categories" in given.steps.named_steps:
+        return "the steps before the method have coded the categories, and of numbers it is PCA of scaled columns"
+    if "text" in given.left_out.values():
+        return "columns of text are left out without --categories, and of numbers it is PCA of scaled columns"
+    from ..comparison.candidates import LEFT_OUT
+
+    return LEFT_OUT["famd"]
 
 
 def _methods(text: str) -> str | list[str]:

@@ -13,6 +13,7 @@ from ..core.command_line import command_line
 from ..core.errors import DataError
 from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, note
+from .comparing import compare_command
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import write_figure
 from .input import Input
@@ -24,7 +25,7 @@ from .running import run
 from .scaling import scaled_once
 from .stream_options import Stream
 from .streaming import too_large
-from .trust_options import EmbeddingFile, TrustFile, TrustOptions, anchors_of, changed, check, is_coded, scaled
+from .trust_options import EmbeddingFile, TrustFile, TrustOptions, anchors_of, changed, check, is_coded, is_famd, scaled
 from .wording import SCALED
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _in_memory(asked: _Asked) -> Answer:
     if report is not None:
         words = {**chosen.words(), **changed(options, *vars(options)), "out": out, "report": report}
         command = command_line("evaluate", *asked.inputs, **words, **drawing.words())
-        judged.write_report(report, asked.inputs, command, _compare(data, chosen, options, given, len(names)))
+        judged.write_report(report, asked.inputs, command, _compare(data, chosen, options, given, names))
     if drawing.figure is not None:
         write_figure(drawing, run(lambda rows: judged.figure(drawing, rows), given))
     facts = {**_facts(given, names, by, found, named), **asked.files}
@@ -155,12 +156,12 @@ def _in_memory(asked: _Asked) -> Answer:
     if not chosen.recipe.sets_units and any(SCALED_METRIC in settings_of(text) for text in found.warnings):
         following = _again(data, embedding, chosen, replace(options, metric=SCALED), out)
     elif found.is_poor and not found.by_chance:
-        following = _compare(data, chosen, options, given, len(names))
+        following = _compare(data, chosen, options, given, names)
     elif out is None or (shared is not None and not same):
         better = options if same or shared is None else replace(options, id=shared)
         following = _again(data, embedding, chosen, better, out)
     else:
-        following = _compare(data, chosen, options, given, len(names))
+        following = _compare(data, chosen, options, given, names)
     return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
 
 
@@ -326,16 +327,20 @@ def _again(
     return command_line("evaluate", *files, **columns.words(), **same, out=out or "trust.csv", stream=stream)
 
 
-def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: Input, components: int) -> str:
+def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: Input, names: Sequence[str]) -> str:
     """Return the `compare` command for the same rows and options."""
     from ..data.table import name_list
 
-    names = () if given.table is None else given.table.names
-    id, target = (name if name in names else None for name in (options.id, options.target))
-    same = changed(options, "quality_neighbors", "metric", "seed")
-    words = columns.words()
-    placed = [name for name in (options.x, options.y) if name is not None and name in names]
-    if placed:
-        words["drop"] = [*columns.drop, name_list(placed)]  # they are no data
-    count = components if components != 2 else None
-    return command_line("compare", data, **words, id=id, target=target, **same, components=count)
+    named = () if given.table is None else given.table.names
+    id, target = (name if name in named else None for name in (options.id, options.target))
+    placed = [name for name in (options.x, options.y) if name is not None and name in named]  # they are no data
+    return compare_command(
+        data,
+        columns,
+        famd=is_famd(names),
+        id=id,
+        target=target,
+        drop=[name_list(placed)] if placed else (),
+        **changed(options, "quality_neighbors", "metric", "seed"),
+        components=len(names) if len(names) != 2 else None,
+    )

@@ -24,6 +24,7 @@ from .wording import in_words
 if TYPE_CHECKING:
     from ..data.inspection import Inspection
     from ..data.kinds import ColumnKind
+    from ..data.table import Table
 
 KEYS = {
     "file": "the file that was read",
@@ -32,7 +33,8 @@ KEYS = {
     "cells), missing and infinite (counts by column), names of columns that are empty, constant, non_numeric, "
     "categories, identifiers, row_numbers or duplicate_columns, dominant and dominant_pair (columns with most of the "
     "variance), duplicate_rows (their number), faults (text in columns of numbers), missing_pairs (null unless it is a "
-    "distance matrix); sparse matrix: n_rows, n_columns, stored, density, missing, infinite, empty_rows, "
+    "distance matrix), skewed (columns that logarithms make less skewed); sparse matrix: "
+    "n_rows, n_columns, stored, density, missing, infinite, empty_rows, "
     "empty_columns; model: class, method, parameters, functions, format_version, lowland_version, feature_names, "
     "n_features, fit_info, arrays, objects, bytes, output, steps (of a Pipeline: name, class, method, parameters and "
     "fit_info of each)",
@@ -102,7 +104,7 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     kinds = data.kinds()
     told = {name: {**vars(kind), "stray": [vars(cell) for cell in kind.stray]} for name, kind in kinds.items()}
     facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told}}
-    rows = [*_rows(found), *_options(kinds), *(("note", text) for text in data.notes)]
+    rows = [*_rows(found), *_skewed(found, data), *_options(kinds), *(("note", text) for text in data.notes)]
     following = proposed_command(data, found, str(file), reading.words())
     summary = _sentence(file, found, following == NOTHING)
     if following == NOTHING and any(kind.kind == "text" for kind in kinds.values()):
@@ -212,6 +214,21 @@ def _sentence(file: Path, found: Inspection, nothing: bool) -> str:
         needed = "three rows, and columns of numbers or categories that vary"
         return f"{text}; there is nothing to reduce: a reduction needs {needed}.{cause}"
     return f"{text}." if said else f"{text}; no problems found."
+
+
+def _skewed(found: Inspection, table: Table) -> list[tuple[str, str]]:
+    """Propose the logarithms of skewed columns: of all columns if none is negative and many are skewed."""
+    from ..data.table import name_list
+
+    if not found.skewed:
+        return []
+    most = 2 * len(found.skewed) >= len(found.reducible) or len(found.skewed) > _LISTED
+    if most and all((table.frame[name].min() or 0) >= 0 for name in found.reducible):  # type: ignore[operator]
+        columns = "all"
+    else:
+        columns = name_list(found.skewed) if len(found.skewed) <= _LISTED else "COLUMNS"
+    text = f"{_names(found.skewed)}: a few large values may decide a map; logarithms shorten them: add --transform "
+    return [("skewed", text + shlex.quote(f"log1p={columns}"))]
 
 
 def _dominating(found: Inspection) -> tuple[str, str]:

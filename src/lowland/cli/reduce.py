@@ -16,7 +16,7 @@ from .engine_options import LOCAL, EngineOptions
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import write_figure
 from .input import Input
-from .inputs import read_input, warn_of_square
+from .inputs import read_input, row_names, warn_of_square
 from .model import build_model, components_of, files_of, fill_in, find_method, scaled_by_step
 from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, ReportOut, TableOptions
 from .outputs import check_kept, check_outputs
@@ -189,6 +189,7 @@ def perform(job: Job) -> Answer:
     summary = sentence(made.fitted, made.given.shape[0])
     if made.after is not None:
         summary += f" {alignment_words(job, made.after)}"
+    summary += "".join(f" Warning: {text}." for text in _deciding(made))
     shown = [] if made.laid is None else [shown_columns(made.laid, made.names, with_axes=made.has_axes)]
     if job.out is None:  # the coordinates go to stdout
         for table in shown:
@@ -197,6 +198,16 @@ def perform(job: Job) -> Answer:
     return Answer(
         _facts(job, made), summary, _next(job, judged=made.can_judge), shown=shown if rows is None else (), rows=rows
     )
+
+
+def _deciding(made: Made) -> list[str]:
+    """Return warnings about rows that alone make an axis."""
+    from ..contract.axis_names import axis_labels
+    from ..quality.deciding_rows import deciding_rows, deciding_words
+
+    found = deciding_rows(made.embedding) if made.has_axes else []
+    titles, names = axis_labels(made.fitted, shares=False), row_names(made.given) if found else None
+    return [deciding_words(one, titles[one.axis], names) for one in found]
 
 
 def _fit(job: Job) -> Made:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.command_line import command_line, stem_of
 from ..data.formats import READABLE
 from .answer import note
+from .comparing import compare_command
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import DrawnMap, draw
 from .input import Input, columns_in_words
@@ -16,6 +17,7 @@ from .inputs import row_names
 from .model import find_method
 from .options import KeepOptions, MethodOptions, TableOptions
 from .preparing import mixed_columns, steps_in_words
+from .read_cells import cells_in_words
 from .wording import in_words
 
 if TYPE_CHECKING:
@@ -178,6 +180,7 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
         data_summary=facts,
         command=job.command(),
         steps=steps,
+        done=cells_in_words(given, job.columns.reading),
         mixed=mixed_columns(given),
         warnings=given.warnings,
         next_steps=_next_steps(job, made),
@@ -187,13 +190,17 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
 
 def _next_steps(job: Job, made: Made) -> dict[str, str]:
     """Return the commands that a report suggests: other methods, and new rows or outliers."""
-    from ..data.table import name_list
-
     pairwise = made.given.pairwise
-    metric = {"metric": "precomputed"} if pairwise else {}
-    drop = [] if job.keep.id is None or pairwise else [name_list([job.keep.id])]
-    words = {**job.columns.words(), "drop": [*job.columns.drop, *drop], "scale": job.method.scale}
-    steps = {"Compare with other methods:": command_line("compare", job.data, **words, target=job.keep.color, **metric)}
+    compare = compare_command(
+        job.data,
+        job.columns,
+        famd=job.method.method == "famd",
+        id=None if pairwise else job.keep.id,
+        target=job.keep.color,
+        scale=bool(job.method.scale),
+        metric="precomputed" if pairwise else None,
+    )
+    steps = {"Compare with other methods:": compare}
     if not find_method(job.method.method).kept:
         return steps
     if job.model is None:

@@ -98,7 +98,12 @@ def scaled(options: TrustOptions) -> TrustOptions:
 
 def is_coded(names: Sequence[str], options: TrustOptions) -> bool:
     """Return whether the map was made by FAMD, which also uses columns of text."""
-    return options.metric == "euclidean" and names[0].rstrip("_0123456789") == "famd"
+    return options.metric == "euclidean" and is_famd(names)
+
+
+def is_famd(names: Sequence[str]) -> bool:
+    """Return whether the coordinates have the names that FAMD gives."""
+    return names[0].rstrip("_0123456789") == "famd"
 
 
 def changed(options: TrustOptions, *names: str) -> dict[str, Any]:

@@ -123,9 +123,11 @@ def space(record: Mapping[str, Any]) -> str:
     """Say what maps are measured against."""
     kind, metric, rows = record["data"]["kind"], record["settings"]["metric"], record["rows"]
     what = {"distances": "the distances as given", "categories": "the columns as FAMD codes them"}
-    said = what.get(kind, "the columns as given")
+    steps = record["data"].get("steps")  # before the method, in words; `compare` on the command line knows them
+    said = what.get(kind, "the columns as given" if steps is None else f"the columns after these steps: {steps}")
     if kind == "rows" and metric == "seuclidean":
-        said = "the columns, each divided by its standard deviation"
+        said = "the columns" if steps is None else said
+        said += ", each divided by its standard deviation"
     elif kind != "distances":
         said = f"{said} ({metric} distances)"
     return f"{said}, on {count(rows['training'], 'row')}"

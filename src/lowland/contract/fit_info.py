@@ -16,6 +16,8 @@ from ..core.errors import RankWarning
 from ..core.formatting import format_bytes
 from ..core.message import Message, message
 
+_SMALL = 1_000_000  # bytes: below this the growth of a process says nothing
+
 
 @dataclass(frozen=True)
 class FitInfo:
@@ -74,7 +76,8 @@ class FitInfo:
         stages = ", ".join(f"{name} {value:.2g}" for name, value in self.seconds.items())
         out.append(("seconds", f"{total:.2g}" + (f" ({stages})" if stages else "")))
         if self.peak_bytes is not None:
-            out.append(("memory", format_bytes(self.peak_bytes)))
+            small = self.peak_bytes < _SMALL  # pages that the process had already are not counted
+            out.append(("memory", f"less than {format_bytes(_SMALL)}" if small else format_bytes(self.peak_bytes)))
         for name, value in self.evidence.items():
             out.append((name, f"{value:.4g}" if isinstance(value, float) else str(value)))
         out.extend(("warning", text) for text in self.warnings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,10 @@ from .table import Table, name_list, not_numeric
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+_SKEWED = 2.0  # least skewness of a long tail: that of an exponential distribution
+_ROWS_OF_SKEW = 20  # of fewer rows a skewness says little
+_VALUES_OF_SKEW = 10  # fewer different values are codes
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,8 @@ class Inspection:
     ``faults``: columns of numbers with text in them, with the place. ``categories``: columns with few
     distinct values, for colours, the likeliest labels first. ``row_numbers``: the first column, if it
     only counts the rows. ``identifiers``: columns that name the rows, the likeliest first.
-    ``missing_pairs``: number of missing pairs if the table is a distance matrix, else None.
+    ``missing_pairs``: number of missing pairs if the table is a distance matrix, else None. ``skewed``: columns of
+    numbers from 0 with a long tail to large values, which logarithms make shorter.
     """
 
     source: str
@@ -53,6 +58,7 @@ class Inspection:
     row_numbers: str | None
     identifiers: list[str]
     missing_pairs: int | None = None
+    skewed: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain values."""
@@ -187,6 +193,7 @@ def inspect_table(table: Table) -> Inspection:
         row_numbers=counting,
         identifiers=naming,
         missing_pairs=missing_pairs(table),
+        skewed=[name for name in spread if (numbers[name].low or 0.0) >= 0 and _is_skewed(frame[name])],
     )
 
 
@@ -221,6 +228,19 @@ def _figures(column: pl.Series) -> _Numbers:
         size = max(abs(low), abs(high))  # squares of very large or small values would not be finite
         std = size * _float((finite / size).std())
     return _Numbers(values.null_count() + nan, infinite, low, high, std)
+
+
+def _is_skewed(column: pl.Series) -> bool:
+    """Return whether a column from 0 has a long tail that logarithms halve at least."""
+    values = column.cast(pl.Float64)
+    values = values.filter(values.is_finite())
+    if len(values) < _ROWS_OF_SKEW:
+        return False
+    skew = values.skew()
+    if skew is None or not skew > _SKEWED or values.n_unique() < _VALUES_OF_SKEW:
+        return False
+    after = (values + 1).log().skew()
+    return after is not None and abs(after) < skew / 2
 
 
 def _float(value: Any) -> float:

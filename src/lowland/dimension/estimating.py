@@ -26,6 +26,7 @@ from . import repeats
 from .angles import Plateau, curve, plateau, scan
 from .closed import is_closed
 from .correlation import correlation_dimension
+from .levels import explain, two_valued
 from .neighbors import TIED, discrete, levina_bickel_of, neighbor_range, two_nn_of
 from .notes import doubts, many, rough, sentence
 from .points import ANGLES, Points, Spec, choose_anchors, in_memory, left_out, points_of, ties, unit_rows
@@ -124,8 +125,10 @@ def estimate(
     method = _LINEAR.get(metric)
     d = max(1, round(level.value))
     flat = round(consensus.get("linear", d + 1))
+    levels = 0 if spectrum is None or flat <= d else two_valued(X)
+    sure = sure and not explain(levels, flat, d)
     closed = sure and flat > d and is_closed(points, d, seed(random_state))
-    said = sentence(consensus, level, points.n, sure=sure, linear=method, closed=closed)
+    said = sentence(consensus, level, points.n, sure=sure, linear=method, closed=closed, levels=levels)
     coordinates = flat if "linear" in consensus and method and flat > d and not sure else d + closed
     return Estimate(
         linear,

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.formatting import format_share
 from ..core.measure import Measure
 from .angles import Plateau, ScaleCurve
+from .levels import explain
 
 Array = Any
 
@@ -37,7 +38,7 @@ def _of_scales(level: Plateau, scales: ScaleCurve) -> list[str]:
         )
     elif not level.level:
         notes.append(
-            f"the estimate changes with the scale ({_span(scales.value)} from fine to coarse) and has no plateau: the "
+            f"the estimate changes with the scale (from {_span(scales.value)} over the scales) and has no plateau: the "
             "noise is as large as the structure, or there are too few points"
         )
     elif level.first > 0 and scales.value[: level.first].max() > d + max(0.5, 0.25 * d):
@@ -87,7 +88,7 @@ def _by_distance(level: Plateau, scales: ScaleCurve) -> float:
 
 
 def _span(values: Array) -> str:
-    return f"{_figure(values[0])} to {_figure(values[-1])}"
+    return f"{_figure(np.min(values))} to {_figure(np.max(values))}"
 
 
 def _figure(value: float) -> str:
@@ -100,11 +101,19 @@ def _figure(value: float) -> str:
 
 
 def sentence(
-    consensus: Mapping[str, Measure], level: Plateau, n: int, *, sure: bool, linear: str | None, closed: bool = False
+    consensus: Mapping[str, Measure],
+    level: Plateau,
+    n: int,
+    *,
+    sure: bool,
+    linear: str | None,
+    closed: bool = False,
+    levels: int = 0,
 ) -> str:
     """Return the summary; ``linear`` is the linear method, None if the linear dimensions are not of the same rows.
 
-    ``closed``: whether the shape is closed, so that a map needs one more coordinate.
+    ``closed``: whether the shape is closed, so that a map needs one more coordinate. ``levels``: how many columns have
+    two values, if they may be the linear dimensions.
     """
     true = consensus["nonlinear"]
     d, shown = max(1, round(true)), _number(true)
@@ -121,6 +130,9 @@ def sentence(
         return f"{start}; {ring}, so a map needs {d + 1} coordinates." if closed else f"{start}."
     flat = round(consensus["linear"])
     straight = f"{flat} linear dimension{'s' if flat != 1 else ''}"
+    if flat > d and explain(levels, flat, d):
+        each = f"{levels:,} columns are levels of categories or have two values"
+        return f"{start} and {straight}: {each}, and each can add a linear dimension (this does not show curvature)."
     if flat > d and not sure:
         return f"{start} and {straight} (this does not by itself show curvature)."
     if flat == d + 1 and closed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from ..core.measure import Measure
 from ..core.show import show
 from ..spectral.variances import Variances
 from .angles import Plateau, ScaleCurve
+from .levels import explain
+from .notes import sentence
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,6 +70,14 @@ class Estimate:
     n_rows: int
     closed: bool = False
     coordinates: int = 1
+
+    def of_levels(self, levels: int) -> Estimate:
+        """Return the estimate of rows that code so many levels of categories: these may be the linear dimensions."""
+        flat, d = round(self.consensus.get("linear", 0.0)), max(1, round(self.consensus["nonlinear"]))
+        if flat <= d or "linear dimension" not in self.sentence or not explain(levels, flat, d):
+            return self
+        said = sentence(self.consensus, self.plateau, self.n_rows, sure=False, linear="PCA", levels=levels)
+        return replace(self, sentence=said, closed=False, coordinates=flat)
 
     def rows(self) -> list[tuple[str, str, Measure]]:
         """Return (kind, name, measure) of all rules, each kind's consensus last."""

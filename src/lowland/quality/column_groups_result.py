@@ -125,13 +125,10 @@ class ColumnGroups:
     def sentence(self) -> str:
         """A summary."""
         d, inside = len(self.names), len(self._places)
-        how = f"|r| about {self.threshold:g} or more" if self.by_tree else f"|r| ≥ {self.threshold:g} with an axis"
-        parts = [f"{inside:,} of {d:,} columns move together in {count(len(self.groups), 'group')} ({how})."]
+        parts = [self._grouped(inside, d)]
         if self.groups:
             first = self.groups[0]
             parts.append(f"The largest: {first.words(_NAMED)} ({first.axis}, r = {_signed(first.correlation)}).")
-        else:
-            parts = [f"None of the {d:,} columns move together ({how})."]
         if self.threshold < self.chance:
             parts.append(
                 f"With {count(self.n_rows, 'row')}, correlations up to {self.chance:.2f} occur by chance among so many "
@@ -147,6 +144,19 @@ class ColumnGroups:
             listed = ", ".join(self.constant[:_NAMED]) + (", …" if len(self.constant) > _NAMED else "")
             parts.append(f"Left out because they are constant: {listed}.")
         return " ".join(parts)
+
+    def _grouped(self, inside: int, d: int) -> str:
+        """Say how many columns are in groups; of too many columns only correlations with axes are known."""
+        groups = count(len(self.groups), "group")
+        if self.by_tree and self.groups:
+            return f"{inside:,} of {d:,} columns move together in {groups} (|r| about {self.threshold:g} or more)."
+        if self.by_tree:
+            return f"None of the {d:,} columns move together (|r| about {self.threshold:g} or more)."
+        looked = f"|r| ≥ {self.threshold:g} with an axis"
+        other = "so many columns are not compared with each other"
+        if self.groups:
+            return f"{inside:,} of {d:,} columns have {looked}; they are in {groups}, by axis ({other})."
+        return f"None of the {d:,} columns has {looked}; columns may still move together, but {other}."
 
     def _dropped(self) -> str:
         kept, dropped = len(self.keep), len(self.duplicates or ())

@@ -14,6 +14,7 @@ Array = Any
 
 LISTED = 3  # most columns listed for a row
 ODD = 3.5  # least z-score of a listed column (Iglewicz and Hoaglin 1993)
+_ROUNDING = 1e-13  # medians below this share of the largest value are rounding
 _QUARTILES = 1.349  # distance between the quartiles of normal values, in standard deviations
 _ENTRIES_AT_ONCE = 1 << 21  # entries of rows compared at a time
 
@@ -42,6 +43,8 @@ def odd_columns(rows: Array, some: Array, names: Sequence[Any] | None) -> tuple[
     """
     middle, spread, by_quartiles = middle_and_spread(some)
     spread = np.where(by_quartiles, spread / _QUARTILES, spread)
+    if not sp.issparse(some) and len(some):  # a median that is only rounding, such as of a column of sums, is 0
+        middle = np.where(np.abs(middle) <= _ROUNDING * np.abs(some).max(axis=0), 0.0, middle)
     step = max(1, _ENTRIES_AT_ONCE // max(1, len(middle)))
     found: list[tuple[OddColumn, ...]] = []
     for start in range(0, rows.shape[0], step):

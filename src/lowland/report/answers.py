@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars", "matplotlib")
 _FURTHER = {"TSNE": "openTSNE", "UMAP": "umap-learn", "Autoencoder": "torch"}  # packages of single methods
+_WITHOUT_ROW = (
+    "Check the row that decides an axis, and reduce the table without it; distances in this map are mostly distances "
+    "to this row. If values of columns differ by orders of magnitude, try their logarithms."
+)
 
 
 def answers(subject: Subject) -> str:
@@ -26,6 +30,9 @@ def answers(subject: Subject) -> str:
     if not isinstance(trusted, str):
         trusted = trusted.picture.sentence
     steps = [page.paragraph(_advice(found))] if found is not None and not isinstance(found, str) else []
+    if subject.deciding:
+        trusted = f"One row decides an axis: {subject.deciding[0]}. {trusted}"
+        steps = [page.paragraph(_WITHOUT_ROW)]
     if subject.novelty is not None:
         trusted, steps = f"{subject.novelty.sentence} {trusted}", [page.paragraph(_advice_on_new(subject.novelty))]
     for purpose, command in subject.next_steps.items():
@@ -94,4 +101,4 @@ def _seed(model: Reducer) -> str:
     if "random_state" not in parameters:
         return "none; this method draws no random numbers"
     value = parameters["random_state"]
-    return "0, the default" if value is None else str(value)
+    return "0, the default (random_state=None)" if value is None else str(value)

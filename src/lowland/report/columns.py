@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _MOST_CELLS = 50_000_000  # of a table that is compared: 400 MB
 _ROWS_SHOWN, _COLUMNS_SHOWN = 15, 100
 _TITLE = "Columns that move together"
+_WITH_AXES = ("pca", "famd", "truncated_svd", "probabilistic_pca", "ica", "lpp", "npe", "random_projection")
 
 
 def section(subject: Subject) -> str:
@@ -41,7 +42,7 @@ def section(subject: Subject) -> str:
         )
     except (DataError, MemoryLimitError) as error:  # missing values that the method takes, or constant columns
         return page.section(_TITLE, page.paragraph(f"Not measured: {subject.words(error.args[0])}"))
-    return page.section(_TITLE, *_pieces(found))
+    return page.section(_TITLE, *_pieces(found, with_axes=_has_axes(subject)))
 
 
 def _table(subject: Subject) -> tuple[Any, Sequence[str] | None]:
@@ -60,7 +61,12 @@ def _table(subject: Subject) -> tuple[Any, Sequence[str] | None]:
     return (rows, names) if fits else (None, None)
 
 
-def _pieces(found: ColumnGroups) -> list[str]:
+def _has_axes(subject: Subject) -> bool:
+    """Return whether correlations with the axes mean something; the axes of an unknown map may."""
+    return subject.meaningful_axes or (subject.model is None and subject.method_name in (None, *_WITH_AXES))
+
+
+def _pieces(found: ColumnGroups, *, with_axes: bool) -> list[str]:
     pieces = [page.paragraph(found.sentence), *_picture(found)]
     if found.groups:
         rows = [
@@ -68,6 +74,8 @@ def _pieces(found: ColumnGroups) -> list[str]:
             for i, group in enumerate(found.groups[:_ROWS_SHOWN])
         ]
         caption = "Groups, each with the axis that it lies nearest to; − moves against the others"
+        if not found.by_tree:
+            caption = "Groups by the axis with which their columns have the largest |r|; − moves against the others"
         if len(found.groups) > _ROWS_SHOWN:
             caption += f"; {_ROWS_SHOWN} of {len(found.groups):,}"
         pieces.append(page.table(rows, caption))
@@ -77,16 +85,15 @@ def _pieces(found: ColumnGroups) -> list[str]:
         if len(rows) > _ROWS_SHOWN:
             caption += f"; {_ROWS_SHOWN} of {len(rows):,}"
         pieces.append(page.table(rows[:_ROWS_SHOWN], caption))
-    return [*pieces, _with_axes(found)]
+    return [*pieces, _with_axes(found)] if with_axes else pieces
 
 
 def _picture(found: ColumnGroups) -> list[str]:
-    caption = (
-        f"Correlations of {found.drawn_words}: red columns rise together, blue ones move against each other; frames "
-        "are groups."
-    )
-    drawing = found.plot().figure
-    return [page.figure(inline_svg(drawing, "columns", "Correlations of columns", caption), caption)]
+    ax = found.plot()
+    frames = "; frames are groups" if ax.patches else ""
+    how = "red columns rise together, blue ones move against each other"
+    caption = f"Correlations of {found.drawn_words}: {how}{frames}."
+    return [page.figure(inline_svg(ax.figure, "columns", "Correlations of columns", caption), caption)]
 
 
 def _with_axes(found: ColumnGroups) -> str:

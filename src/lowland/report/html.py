@@ -56,6 +56,7 @@ def render_report(
     data_summary: Mapping[str, object],
     command: str | None = None,
     steps: str | None = None,
+    done: Sequence[str] = (),
     mixed: MixedColumns | None = None,
     warnings: Sequence[str] = (),
     next_steps: Mapping[str, str] | None = None,
@@ -82,6 +83,7 @@ def render_report(
     data_summary : facts about the data, by name, such as ``{"file": "iris.csv", "rows": 150}``.
     command : the command line that reproduces the result.
     steps : the steps that made the rows from the columns of the table, in words.
+    done : what was done to the cells before that, such as how many were filled; sentences.
     mixed : the columns before a step that mixed them, such as FAMD before PCA.
     warnings : warnings of these steps; those of the fit are known.
     next_steps : commands to run next, by their purpose.
@@ -114,6 +116,7 @@ def render_report(
         data_summary=data_summary,
         command=command,
         steps=steps,
+        done=done,
         mixed=mixed,
         warnings=warnings,
         next_steps=next_steps or {},
@@ -169,7 +172,7 @@ def _warnings(subject: Subject) -> list[str]:
     found = subject.found
     of_measures = () if found is None or isinstance(found, str) else found.picture.warnings
     of_measures = () if subject.new else of_measures  # advice on fits does not apply to new rows
-    given = list(dict.fromkeys([*subject.warnings, *of_fit]))
+    given = list(dict.fromkeys([*subject.warnings, *of_fit, *subject.deciding]))
     # What dominates the fit dominates the distances, too: once is enough.
     return [*given, *(text for text in of_measures if not any(text.partition(", so ")[0] in other for other in given))]
 
@@ -181,7 +184,8 @@ def _data(subject: Subject) -> str:
 
 def _steps(subject: Subject) -> str:
     """Return what was done to the data, in order."""
-    done = [] if subject.steps is None else [f"Steps before the method: {subject.steps}."]
+    done = list(subject.done)
+    done += [] if subject.steps is None else [f"Steps before the method: {subject.steps}."]
     if subject.model is not None:
         done.append(_fitted(subject))
     if subject.alignment:
@@ -203,7 +207,7 @@ def _map(subject: Subject) -> str:
     drawn = overlay(subject.supplementary, subject.supplementary_rows)
     return _picture(
         subject,
-        subject.embedding,
+        subject.drawn.embedding,
         subject.labels,
         subject.color,
         subject.color_name,
@@ -215,7 +219,7 @@ def _map(subject: Subject) -> str:
 
 
 def _trust(subject: Subject, found: Trust | str) -> str:
-    return trust.section(found, subject.embedding, subject.labels, meaningful_axes=subject.meaningful_axes)
+    return trust.section(found, subject.drawn.embedding, subject.labels, meaningful_axes=subject.meaningful_axes)
 
 
 def _fit_quality(model: Reducer) -> str:
@@ -285,8 +289,10 @@ def _picture(
     reliable = trust.pointwise(found.picture, len(Y)) if isinstance(found, trust.Trust) else None
     picture = page.figure(svg, caption)
     more = bool(drawn.arrows or drawn.centers or drawn.rows is not None)
+    far = [page.paragraph(subject.far_outside)] if subject.far_outside else []
     return page.section(
         "The map",
+        *far,
         map_with_fallback(
             picture, Y, labels, color=color, color_name=name, hover=hover, trust=reliable, keep_static=more
         ),

@@ -42,11 +42,13 @@ def map_with_fallback(
     keep_static : show the static picture as well; it has more in it than the points.
     """
     columns: dict[str, Any] = {}
-    identity = None
+    identity, further = None, dict(hover.columns)
     if hover.names is not None:
-        identity = _free(hover.title, [*hover.columns, color_name])
+        if list(map(str, further.get(hover.title, ()))) == list(map(str, hover.names)):
+            del further[hover.title]  # the same column
+        identity = _free(hover.title, [*further, color_name])
         columns[identity] = list(hover.names)
-    columns |= hover.columns
+    columns |= further
     chosen = None
     if color is not None:
         chosen = color_name or "colour"
@@ -73,7 +75,7 @@ def embedded(columns: Sequence[str] | dict[str, Any], n: int, *, images: bool) -
     >>> embedded(["name", "age"], 10, images=False)
     'Columns of the data in this page, for hover, colour and search: name, age. It contains no other columns.'
     """
-    listed = [*columns, *(["small copies of the images"] if images else [])]
+    listed = [*dict.fromkeys(name.strip() for name in columns), *(["small copies of the images"] if images else [])]
     if not listed:
         text = "This page contains the coordinates of the map and no column of the data."
     else:

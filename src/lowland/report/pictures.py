@@ -117,8 +117,9 @@ def new_rows_section(subject: Subject) -> str:
         f"Points: the {len(training):,} training rows; diamonds: the {len(subject.embedding):,} new rows. New rows far "
         "from all training rows are unlike them, and their places are unreliable."
     )
+    caption += f" {subject.far_outside}" if subject.far_outside else ""
     look: dict[str, Any] = {"labels": subject.labels, "meaningful_axes": subject.meaningful_axes}
-    drawing = scatter(training, new=subject.embedding, **look).figure
+    drawing = scatter(training, new=subject.drawn.embedding, **look).figure
     svg = inline_svg(drawing, "over", "New rows over the training rows", caption)
     return page.section("New rows over the training rows", page.figure(svg, caption))
 

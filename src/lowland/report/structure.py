@@ -24,10 +24,12 @@ _SHOWN = 10  # rows in a table of outliers
 def estimate_dimension(behind: Compared) -> Estimate | str:
     """Estimate the number of dimensions of the rows; return the reason if this is not possible."""
     from ..dimension import estimate
+    from ..dimension.levels import two_valued
 
     scaled = isinstance(behind.metric, str) and behind.metric == "seuclidean"  # the spectrum is to be scaled, too
     how = {"metric": "euclidean", "scale": True} if scaled else {"metric": behind.metric}
-    return _attempt(lambda: estimate(behind.rows, anchors=behind.anchors, **how), "Not estimated")
+    found = _attempt(lambda: estimate(behind.rows, anchors=behind.anchors, **how), "Not estimated")
+    return found if isinstance(found, str) else found.of_levels(two_valued(behind.named))  # rows may be axes of them
 
 
 def find_outliers(behind: Compared, names: Sequence[str] | None) -> Outliers | str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..quality.novelty_result import Novelty
     from ..quality.supplementary_columns import Supplementary
     from .compared import Compared
+    from .extremes import Bounded
     from .mixed import MixedColumns
     from .trust import Trust
 
@@ -57,6 +58,7 @@ class Subject:
     data_summary: Mapping[str, object] = field(default_factory=dict)
     command: str | None = None
     steps: str | None = None
+    done: Sequence[str] = ()  # to the cells before these steps
     warnings: Sequence[str] = ()
     next_steps: Mapping[str, str] = field(default_factory=dict)
     words: Callable[[str], str] = str
@@ -113,6 +115,32 @@ class Subject:
     def meaningful_axes(self) -> bool:
         """Whether values on the axes mean something, so that they are drawn."""
         return self.model is not None and self.alignment is None and has_meaningful_axes(self.model)
+
+    @property
+    def drawn(self) -> Bounded:
+        """The coordinates as they are drawn: of new rows, those far outside are at the edge."""
+        import numpy as np
+
+        from .extremes import Bounded, bounded
+
+        if self.new:
+            return bounded(self.embedding, self.training)
+        return Bounded(self.embedding, np.zeros(0, dtype=int))
+
+    @property
+    def far_outside(self) -> str:
+        """A sentence on the rows that are drawn at the edge; empty if there are none."""
+        return self.drawn.sentence(self.embedding, self.called or self.names)
+
+    @property
+    def deciding(self) -> list[str]:
+        """Warnings about rows that alone make an axis with a meaning."""
+        from ..quality.deciding_rows import deciding_rows, deciding_words
+
+        if self.new or not self.has_axes:
+            return []
+        names = self.called or self.names
+        return [deciding_words(found, self.axis_titles[found.axis], names) for found in deciding_rows(self.embedding)]
 
     @property
     def tips(self) -> Hover:

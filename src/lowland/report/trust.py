@@ -29,6 +29,7 @@ RULE = (
     f"{NEIGHBOURS[1]}; distances are called good from a rank correlation of {DISTANCES[0]}, fair from {DISTANCES[1]}."
 )
 _GROUPS_SHOWN = 20
+_DARKEST = 0.36  # of viridis: a contrast of 3 with the dark page
 _SHOWN = {
     "trustworthiness": "trustworthiness (neighbours in the map are near in the data)",
     "continuity": "continuity (neighbours in the data are near in the map)",
@@ -181,6 +182,14 @@ def groups_section(found: Trust | str, name: str | None) -> str:
     return page.section("Groups", page.paragraph(purity.sentence), page.paragraph(text), page.table(rows, caption))
 
 
+def _seen_on_both() -> Any:
+    """Return a colour map without its darkest part, which hardly stands out from the page in dark mode."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["viridis"](np.linspace(_DARKEST, 1.0, 256)))
+
+
 def _map(report: Report, Y: Array, labels: Sequence[str], meaningful_axes: bool) -> str:
     from ..plots.quality_map import quality_map
 
@@ -188,5 +197,6 @@ def _map(report: Report, Y: Array, labels: Sequence[str], meaningful_axes: bool)
         f"The same map, coloured by the share of each point's {report.n_neighbors} nearest neighbours in the data that "
         "are also its nearest neighbours in the map."
     )
-    ax = quality_map(Y, trust=report.points, labels=labels, kind="points", meaningful_axes=meaningful_axes)
+    look: dict[str, Any] = {"kind": "points", "meaningful_axes": meaningful_axes, "color_map": _seen_on_both()}
+    ax = quality_map(Y, trust=report.points, labels=labels, **look)
     return page.figure(inline_svg(ax.figure, "trust", "The map, coloured by trust", caption), caption)

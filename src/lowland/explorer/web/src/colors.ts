@@ -33,6 +33,7 @@ export interface Coloring {
 
 const STEPS = 255; // of a scale; one more colour is for missing values
 const MIN_CONTRAST = 2; // of a group's colour and the background
+const SCALE_CONTRAST = 3; // of the colours of a scale and a dark background
 
 /** Return all points in one colour. */
 export function plainColoring(count: number, theme: Theme): Coloring {
@@ -117,10 +118,12 @@ function scaleColoring(column: NumberColumn, palette: Palette, theme: Theme, ran
   };
 }
 
-/** Return the colours of a scale; on a dark page without its darkest part. */
+/** Return the colours of a scale; on a dark page without its part that hardly stands out from the background. */
 function scaleColors(scale: string[], theme: Theme): string[] {
   if (!theme.dark) return scale;
-  return scale.map((_, i) => mixed(scale, 0.2 + (0.8 * i) / (scale.length - 1)));
+  let start = 0;
+  while (start < 0.6 && contrast(mixed(scale, start), theme.background) < SCALE_CONTRAST) start += 0.02;
+  return scale.map((_, i) => mixed(scale, start + ((1 - start) * i) / (scale.length - 1)));
 }
 
 /** Return the colour at a share of the way along a list of colours. */

@@ -72,6 +72,14 @@ describe("numbers", () => {
 });
 
 describe("colours on a page", () => {
+  it("of a scale stand out from a dark background", () => {
+    const { colors } = coloring(numbers(0, 1), palette, dark);
+    for (const color of colors.slice(0, 255)) {
+      expect(contrast(color, dark.background)).toBeGreaterThanOrEqual(3);
+    }
+    expect(colors[254]).toBe("#fde725");
+  });
+
   it("stand out from the background", () => {
     for (const theme of [light, dark]) {
       for (const color of ["#003c5a", "#690f00", "#92dadd", "#00f087"]) {
