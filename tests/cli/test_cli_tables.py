@@ -33,7 +33,7 @@ def european(frame: pl.DataFrame, path: Path) -> None:
         if value is None:
             return "n.d."
         if name == "bili" and value < 0.6:
-            return "<0,6"
+            return "<0,6" if value < 0.5 else "<0.6"  # as different devices write it
         return str(value).replace(".", ",") if isinstance(value, float) else str(value)
 
     rows = [";".join(name.replace("copper", "Kupfer (µg)") for name in frame.columns)]
@@ -227,3 +227,19 @@ def test_arguments_that_lack_or_are_too_many_are_told_in_plain_words(run, words,
     done = run(*words)
     assert done.code == 2
     assert said in done.err
+
+
+def test_limits_with_the_mark_of_another_device_are_read_by_the_proposed_command(run, tmp_path):
+    cells = ["2,5", "<0.5", "1,1", "<0,5", "2,2", "3,1"]
+    text = "a;b;c\n" + "".join(f"{i},5;{cell};{i * i % 7}\n" for i, cell in enumerate(cells))
+    (tmp_path / "mix.csv").write_text(text)
+    words, _ = proposed(run, tmp_path / "mix.csv")
+    assert "--below-limit" in words
+    (tmp_path / "unclear.csv").write_text(text.replace("<0.5", "<1.200"))
+    assert "--below-limit" not in run("info", "unclear.csv").err.rpartition("next: ")[2]
+    done = run("reduce", "unclear.csv", "--below-limit", "half", "--out", "map.csv")
+    assert done.code == 3
+    assert (
+        "'<1.200' is not a number; it may mean <1.200 or <1200, as the decimal mark of the table is a comma" in done.err
+    )
+    assert "--below-limit" not in done.err
