@@ -183,7 +183,8 @@ def test_an_unclear_comma_is_not_guessed(tmp_path: Path) -> None:
 def test_limits_may_have_the_decimal_mark_of_another_device(text: str, b: list[float], tmp_path: Path) -> None:
     path = put(tmp_path, text)
     halves = read(path, below_limit="half").frame
-    assert halves["b"].to_list() == b and halves["a"].dtype == pl.Float64
+    assert halves["b"].to_list() == b
+    assert halves["a"].dtype == pl.Float64
     missing = read(path, below_limit="missing").frame["b"].to_list()
     cells = [line.split(";")[1] for line in text.splitlines()[1:]]
     assert missing == [None if cell.startswith("<") else value for cell, value in zip(cells, b, strict=True)]
@@ -194,7 +195,8 @@ def test_limits_may_have_the_decimal_mark_of_another_device(text: str, b: list[f
 def test_an_ambiguous_limit_names_the_decimal_mark_and_the_cell(tmp_path: Path) -> None:
     path = put(tmp_path, "a;b\n1,5;2,5\n2,5;<0.5\n3,5;<1.200\n4,5;3,5\n")
     message = read(path, below_limit="half").faults["b"]
-    assert "line 4, column 'b': '<1.200'" in message and "below_limit" not in message
+    assert "line 4, column 'b': '<1.200'" in message
+    assert "below_limit" not in message
     assert "the decimal mark of the table is a comma: write the cell as <1,200 or <1200, or set thousands" in message
     assert read(path, below_limit="half", thousands=".").frame["b"].to_list() == [2.5, 0.25, 600.0, 3.5]
     table = read(path)

@@ -174,8 +174,8 @@ def transform(
             "keep_columns": keep_columns,
             "unseen": unseen,
         }
-        words |= {**({} if reading is None else reading.words()), **drawing.words(), "out": out, "report": report}
-        placed.write_report(report, data, command_line("transform", model, data, **words))
+        words |= {**({} if reading is None else reading.words()), "out": out}
+        placed.write_report(report, data, words, drawing)
     if drawing.figure is not None:
         write_figure(drawing, run(lambda rows: placed.figure(drawing, rows), given))
     following = command_line("info", model)

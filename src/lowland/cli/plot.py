@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from ..core.command_line import command_line, stem_of
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError
-from .figure_kinds import MAP, Rows, possible_kinds
+from .figure_kinds import MAP, Rows, needs_rows, possible_kinds
 from .figure_options import FIGURE, LookOptions, MapFigureOptions, check_format
 from .figures import DrawnMap, draw_kind, write_figure
 from .inputs import read_for, read_input
@@ -106,8 +106,15 @@ def plot(
     others = [name for name in kinds if name != kind]
     summary = f"Wrote {out}: {kind} of {drawn.name}." + (f" Other kinds: {', '.join(others)}." if others else "")
     files = (drawn,) if data is None else (drawn, data)
-    other = next(iter(others), kind)
-    following = command_line("plot", *files, kind=other, out=f"{stem_of(drawn)}-{other}{out.suffix}")
+    other = next((name for name in others if data is not None or not needs_rows(source, name)), None)
+    words = {**chosen.words(), "id": id, "x": x, "y": y, "metric": None if metric == "euclidean" else metric}
+    if other is not None:
+        words |= {"color": color, **look.words(), "out": f"{stem_of(drawn)}-{other}{out.suffix}"}
+        following = command_line("plot", *files, kind=other, **words)
+    elif method is None:
+        following = command_line("evaluate", "DATA.csv", drawn, **words)
+    else:
+        following = command_line("info", drawn)
     return Answer(facts, summary, following)
 
 
