@@ -58,7 +58,10 @@ Flag = Annotated[
 ]
 Unseen = Annotated[
     Literal["error", "ignore"] | None,
-    Parameter(help="Categories that the training rows do not have: error or ignore. Default: as the model was fitted."),
+    Parameter(
+        help="Categories that the training rows do not have, or that are missing: error or ignore. Default: as the "
+        "model was fitted."
+    ),
 ]
 EmbeddingFile = Annotated[
     Path, Parameter(help="Table of coordinates written by `lowland reduce` or `lowland transform`.")

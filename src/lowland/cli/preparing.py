@@ -130,7 +130,8 @@ def set_unseen(steps: Pipeline | None, method: Any, unseen: str) -> None:
     parts = [part for part in (step, method) if part is not None and "unseen" in part.get_params(deep=False)]
     if not parts:
         raise UsageError(f"--unseen {unseen}: the model uses no categories; remove the option")
-    for part in parts:
+    fill = None if steps is None else steps.named_steps.get("missing")
+    for part in (*parts, *([fill] if hasattr(fill, "unseen") else [])):
         part.set_params(unseen=unseen)
 
 
