@@ -154,6 +154,8 @@ def transform(
     found = novelty if flag else None
     if found is not None:
         summary += f" {found.sentence}"
+        if int(found.novel.sum()) > 1 and any(found.unusual) and out is not None and not only_numbers(out):
+            summary += " The column `unusual` of the output lists them for each row."
     frame = embedding_frame(embedding, names, *given.kept(keep, copied))
     before = frame.width - len(names)
     frame = frame if found is None else _flagged(frame, found, text=not only_numbers(out))

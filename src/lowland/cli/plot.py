@@ -133,6 +133,11 @@ def _of_model(
     kind, axes, look = shape
     _check_kind(kind, fitted)
     aside = [name for name in (id, color) if name is not None]
+    if data is None and kind != MAP and needs_rows(fitted, kind):
+        example = command_line("plot", path, "DATA.csv", kind=kind)
+        raise UsageError(
+            f"--kind {kind} is drawn from the rows of the fit: give their table after the model: {example}"
+        )
     if data is None and aside:
         raise UsageError(f"{'--color' if color else '--id'} names a column of the rows: give DATA after MODEL")
     given = None if data is None else replace(read_for(fitted, data, aside, reading=reading, steps=steps), id=id)
