@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, LowlandWarning
-from ..core.message import Message, Setting, parts_of, settings_of
+from ..core.message import CountedItem, Message, Setting, parts_of, settings_of
 from .answer import UsageError, note
 from .input import Input, require_columns, step_for
 from .name_lists import split_names
@@ -58,9 +58,7 @@ def prepared(
             made = run(steps.fit_transform, raw)
     except DataError as error:
         raise _of_pre(error, recipe.pre) from error.__cause__
-    for warning in caught:
-        warnings.warn(warning.message, stacklevel=2)
-    said = [str(warning.message) for warning in caught if isinstance(warning.message, LowlandWarning)]
+    said = _warned_again(caught, raw)
     return replace(_as_rows(made, raw, steps), warnings=list(dict.fromkeys(said)))
 
 
@@ -144,7 +142,33 @@ def prepared_again(table: Table, steps: Pipeline) -> Input:
             raise DataError(table.faults[name])
     frame = table.with_aside()
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table)
-    return _as_rows(run(steps.transform, raw), raw, steps)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LowlandWarning)
+        made = run(steps.transform, raw)
+    _warned_again(caught, raw)
+    return _as_rows(made, raw, steps)
+
+
+def _warned_again(caught: Sequence[warnings.WarningMessage], raw: Input) -> list[str]:
+    """Warn again of what was caught, rows by their lines or identifiers; return the texts of Lowland's warnings."""
+    from .inputs import row_names
+
+    said = list[str]()
+    for warning in caught:
+        made = warning.message
+        if not isinstance(made, LowlandWarning):
+            warnings.warn(made, stacklevel=3)
+            continue
+        text = made.args[0]
+        if any(isinstance(part, CountedItem) for part in parts_of(text)):
+            names, column = row_names(raw), "" if raw.id is None else f"{raw.id} "
+            named = (
+                f"the text of {column}{names[p.number]}" if isinstance(p, CountedItem) else p for p in parts_of(text)
+            )
+            text = Message(*named)
+        warnings.warn(text, type(made), stacklevel=3)
+        said.append(str(text))
+    return said
 
 
 def _fills(steps: Pipeline) -> bool:

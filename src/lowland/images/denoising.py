@@ -238,8 +238,8 @@ def _clean_rows(clean: Any, given: Images, shape: tuple[int, ...] | None) -> Arr
     if found.shape != given.shape:
         sizes = [f"{own.shape[1]} × {own.shape[0]}" for own in (found, given)]
         raise DataError(
-            f"the clean images have {sizes[0]} pixels and the noisy ones {sizes[1]}; give clean images of the size of the "
-            "noisy ones"
+            f"the clean images have {sizes[0]} pixels and the noisy ones {sizes[1]}; give clean images of the size of "
+            "the noisy ones"
         )
     if len(found) < MIN_IMAGES:
         raise DataError(f"there are {len(found)} clean images; at least {MIN_IMAGES} are needed to learn from")
