@@ -15,8 +15,8 @@ from .answer import Answer, UsageError, note
 from .engine_options import LOCAL, EngineOptions
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import write_figure
-from .input import Input, default_names
-from .inputs import read_coordinates, read_for, row_names
+from .input import Input, default_names, row_names
+from .inputs import read_coordinates, read_for
 from .new_rows import NewRows
 from .options import (
     ColorColumn,

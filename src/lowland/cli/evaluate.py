@@ -16,8 +16,8 @@ from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, UsageError, note
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import write_figure
-from .input import Input
-from .inputs import read_input, row_names, warn_of_square
+from .input import Input, row_names
+from .inputs import read_input, warn_of_square
 from .judged_map import JudgedMap, XColumn, YColumn, map_of, reading_map
 from .options import OUT, Common, DataFile, KeepOptions, QualityNeighbors, ReportOut, TableOptions
 from .outputs import check_outputs

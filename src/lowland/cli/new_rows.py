@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.command_line import command_line
 from .figures import DrawnMap, draw
-from .input import columns_in_words
-from .inputs import row_names
+from .input import columns_in_words, row_names
 from .preparing import mixed_columns, steps_in_words
 from .running import run
 from .wording import in_words

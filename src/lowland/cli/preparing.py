@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import DataError, LowlandWarning
 from ..core.message import CountedItem, Message, Setting, parts_of, settings_of
 from .answer import UsageError, note
-from .input import Input, require_columns, step_for
+from .input import Input, require_columns, row_names, step_for
 from .name_lists import split_names
 from .other_models import OTHER_MODELS
 from .recipe_options import ALL, RecipeOptions
@@ -151,8 +151,6 @@ def prepared_again(table: Table, steps: Pipeline) -> Input:
 
 def _warned_again(caught: Sequence[warnings.WarningMessage], raw: Input) -> list[str]:
     """Warn again of what was caught, rows by their lines or identifiers; return the texts of Lowland's warnings."""
-    from .inputs import row_names
-
     said = list[str]()
     for warning in caught:
         made = warning.message

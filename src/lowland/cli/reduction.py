@@ -11,8 +11,7 @@ from ..data.formats import READABLE
 from .answer import note
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import DrawnMap, draw
-from .input import Input, columns_in_words
-from .inputs import row_names
+from .input import Input, columns_in_words, row_names
 from .model import find_method
 from .options import KeepOptions, MethodOptions, TableOptions
 from .preparing import mixed_columns, steps_in_words
