@@ -270,3 +270,25 @@ def test_the_command_that_plot_suggests_runs(run, model, table) -> None:
     found = run("plot", model, table, "--out", "map.png", "--json")
     assert found.json["kinds"][0] == "map"
     assert run(*shlex.split(found.json["next"])[1:]).code == 0
+
+
+def test_a_kind_that_needs_rows_names_their_argument(run, model) -> None:
+    done = run("plot", model, "--kind", "biplot", "--out", "b.png")
+    assert done.code == 2
+    assert (
+        "--kind biplot is drawn from the rows of the fit: give their table after the model: lowland plot " in done.err
+    )
+    assert "as X" not in done.err
+
+
+def test_an_error_names_the_option_as_it_was_given(run, table) -> None:
+    done = run("reduce", table, "--method", "isomap", "--n-neighbors", "5000", "--out", "o.csv")
+    assert "--n-neighbors 5000 must be less than" in done.err
+    done = run("reduce", table, "--method", "isomap", "--set", "n_neighbors=5000", "--out", "o.csv")
+    assert "--set n_neighbors=5000 must be less than" in done.err
+
+
+def test_correlations_say_that_they_wrote_the_figure(run, table) -> None:
+    done = run("correlations", table, "--id", "name", "--figure", "c.png")
+    assert done.code == 0, done.err
+    assert "Wrote c.png." in done.err

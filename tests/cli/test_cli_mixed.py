@@ -171,3 +171,22 @@ def test_reports_of_famd_with_steps_suggest_to_compare_with_columns_of_text(run,
     done = run("evaluate", mixed, "map.csv", *words, "--report", "judged.html")
     assert done.code == 0, done.err
     assert _suggested("judged.html").startswith(f"lowland compare {mixed} {want}")
+
+
+@pytest.mark.parametrize("words", [["--method", "famd"], ["--categories", "one-hot"], ["--categories", "famd"]])
+def test_a_new_row_without_a_category_is_placed_by_an_option(run, mixed, tmp_path, words):
+    assert run("reduce", mixed, *words, "--missing", "median", "--model", "m.lowland", "-o", "map.csv").code == 0
+    frame = pl.read_csv(mixed)
+    text = next(name for name in frame.columns if frame[name].dtype == pl.String and frame[name].n_unique() < 10)
+    gap = frame.head(6).with_columns(pl.when(pl.int_range(pl.len()) == 2).then(None).otherwise(text).alias(text))
+    gap.write_csv("gap.csv")
+    done = run("transform", "m.lowland", "gap.csv", "--out", "new.csv")
+    assert done.code == 3
+    assert "missing category: fill it, treat it as an unknown level with --unseen ignore, or fit the model" in done.err
+    assert "--missing-category level" in done.err
+    done = run("transform", "m.lowland", "gap.csv", "--unseen", "ignore", "--out", "new.csv")
+    assert done.code == 0, done.err
+    assert pl.read_csv("new.csv").height == 6
+    kept = run("reduce", mixed, *words, "--missing-category", "mode", "--model", "mode.lowland", "-o", "map.csv")
+    assert kept.code == 0
+    assert run("transform", "mode.lowland", "gap.csv", "--out", "new.csv").code == 0

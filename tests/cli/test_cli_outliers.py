@@ -260,3 +260,16 @@ def test_models_that_cannot_flag_rows_still_place_and_report_them(run: Run, far:
     assert refused.code == 3
     assert "such as Isomap, or leave --flag out" in refused.err
     assert "X_train" not in refused.err
+
+
+def test_of_several_flagged_rows_the_most_extreme_is_named_and_the_column_that_lists_them(run: Run, far: Path) -> None:
+    table = pl.read_csv(far)
+    table.filter(pl.col("site") != "site4").write_csv("old.csv")
+    assert run("reduce", "old.csv", "--components", 1, "--out", "flat.csv", "--model", "m.lowland").code == 0
+    tenth = pl.when(pl.int_range(pl.len()) == 9)
+    table.with_columns(b=tenth.then(pl.lit(512000.0)).otherwise("b")).write_csv("new.csv")
+    done = run("transform", "m.lowland", "new.csv", "--flag", "--out", "placed.csv")
+    assert done.code == 0, done.err
+    assert "Most extreme: line 11 (b = 512000" in done.err
+    assert "The column `unusual` of the output lists them for each row." in done.err
+    assert "b = 512000" in pl.read_csv("placed.csv")["unusual"][9]

@@ -54,8 +54,9 @@ def test_terms_of_texts_have_their_names_and_warnings_of_steps_come_first(
     axes = page.text.partition("What the axes mean The columns")[2]
     assert "buckling" in axes[:600]
     assert "x0" not in page.text
-    assert "Warning: text 40 of 41, counted from 0, has no terms" in page.text
-    assert page.text.index("Warning: text 40") < page.text.index("Can I trust it?")
+    assert "Warning: the text of number 140 has no terms; its row is zeros" in page.text
+    assert done.err.count("has no terms") == 1
+    assert page.text.index("Warning: the text of number 140") < page.text.index("Can I trust it?")
     assert "1: body (8 columns after the steps below)" in page.text
     if is_available():
         assert "for hover, colour and search: number, body." in page.text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ def european(frame: pl.DataFrame, path: Path) -> None:
         if value is None:
             return "n.d."
         if name == "bili" and value < 0.6:
-            return "<0,6"
+            return "<0,6" if value < 0.5 else "<0.6"  # as different devices write it
         return str(value).replace(".", ",") if isinstance(value, float) else str(value)
 
     rows = [";".join(name.replace("copper", "Kupfer (µg)") for name in frame.columns)]
@@ -227,3 +229,54 @@ def test_arguments_that_lack_or_are_too_many_are_told_in_plain_words(run, words,
     done = run(*words)
     assert done.code == 2
     assert said in done.err
+
+
+def test_limits_with_the_mark_of_another_device_are_read_by_the_proposed_command(run, tmp_path):
+    cells = ["2,5", "<0.5", "1,1", "<0,5", "2,2", "3,1"]
+    text = "a;b;c\n" + "".join(f"{i},5;{cell};{i * i % 7}\n" for i, cell in enumerate(cells))
+    (tmp_path / "mix.csv").write_text(text)
+    words, _ = proposed(run, tmp_path / "mix.csv")
+    assert "--below-limit" in words
+    (tmp_path / "unclear.csv").write_text(text.replace("<0.5", "<1.200"))
+    assert "--below-limit" not in run("info", "unclear.csv").err.rpartition("next: ")[2]
+    done = run("reduce", "unclear.csv", "--below-limit", "half", "--out", "map.csv")
+    assert done.code == 3
+    assert (
+        "'<1.200' is not a number; it may mean <1.200 or <1200, as the decimal mark of the table is a comma" in done.err
+    )
+    assert "--below-limit" not in done.err
+
+
+@pytest.fixture
+def laboratory(run, tmp_path):
+    """A model of a laboratory table with marks for gaps and limits, and new rows of the same form."""
+    patients = pl.read_csv(PBC, null_values=["", "NA"], infer_schema_length=None)
+    european(patients[20:], tmp_path / "lab.csv")
+    european(patients[:20], tmp_path / "new.csv")
+    words, _ = proposed(run, tmp_path / "lab.csv")
+    marks = [word for name in ("--na", "--below-limit") for word in words[words.index(name) :][:2]]
+    return ["--id", "id", *marks]
+
+
+def test_the_figure_that_plot_suggests_keeps_the_options_of_reading(run, laboratory, tmp_path):
+    words = [*laboratory, "--color", "outcome", "--kind", "scree"]
+    done = run("plot", "lab.lowland", "lab.csv", *words, "--out", "scree.png", "--json")
+    assert done.code == 0, done.err
+    following = shlex.split(done.json["next"])
+    assert {*laboratory, "--color", "outcome"} <= set(following)
+    assert run(*following[1:]).code == 0
+    table = run("plot", "lab-map.csv", "--color", "outcome", "--out", "m.png", "--json")
+    assert shlex.split(table.json["next"])[:2] == ["lowland", "evaluate"]
+
+
+def test_the_report_of_new_rows_proposes_to_flag_them_unless_done(run, laboratory, tmp_path):
+    words = ["transform", "lab.lowland", "new.csv", *laboratory, "--report", "new.html", "--out", "z.csv"]
+    assert run(*words).code == 0
+    title = "Mark rows that are unlike the training rows:"
+    page = html.unescape(re.sub("<[^>]+>", " ", (tmp_path / "new.html").read_text()))
+    command = next(line for line in page.partition(title)[2].splitlines() if "lowland transform" in line)
+    following = shlex.split(command[command.index("lowland transform") :])
+    assert {*laboratory, "--flag"} <= set(following)
+    assert run(*following[1 : following.index("z.csv") + 1]).code == 0
+    assert run(*words, "--flag").code == 0
+    assert title not in (tmp_path / "new.html").read_text()

@@ -46,7 +46,7 @@ def test_an_option_equals_its_setting(run: Any, table: str, tmp_path: Path) -> N
     [
         (("--perplexity", "5"), "pca has no --perplexity; methods that have it: tsne"),
         (("--method", "lle", "--n-neighbors"), "--n-neighbors needs a value: a whole number"),
-        (("--method", "lle", "--n-neighbors", "0"), "n_neighbors"),
+        (("--method", "lle", "--n-neighbors", "0"), "LLE: --n-neighbors must be a whole number"),
         (("--method", "lle", "--n-neighbors", "5", "--set", "n_neighbors=6"), "--set n_neighbors is given twice"),
         (("--nonsense", "5"), "--nonsense"),
     ],

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from lowland.core.errors import DataError
-from lowland.data import Table, read
+from lowland.data import Table, read, scan
 from lowland.data.kinds import Stray
 
 NAMES = ["patient", "crp", "ferritin", "sex", "visit", "größe"]
@@ -171,11 +171,49 @@ def test_an_unclear_comma_is_not_guessed(tmp_path: Path) -> None:
     assert decimal.frame.rows() == [(4.5, 1.25), (1086.0, 2.0)]
 
 
+@pytest.mark.parametrize(
+    ("text", "b"),
+    [
+        ("a;b\n1,5;2,5\n2,5;<0.5\n3,5;< 0,5\n4,5;<0.005\n", [2.5, 0.25, 0.25, 0.0025]),
+        ("a;b\n1,5;2\n2,5;<0.5\n3,5;<1,250\n", [2.0, 0.25, 0.625]),
+        ("a;b\n1,5;2.5\n2,5;<0,5\n3,5;3.5\n", [2.5, 0.25, 3.5]),
+        ("a;b\n1.234;2.5\n2.5;<0,5\n3.5;3.125\n", [2.5, 0.25, 3.125]),
+    ],
+)
+def test_limits_may_have_the_decimal_mark_of_another_device(text: str, b: list[float], tmp_path: Path) -> None:
+    path = put(tmp_path, text)
+    halves = read(path, below_limit="half").frame
+    assert halves["b"].to_list() == b
+    assert halves["a"].dtype == pl.Float64
+    missing = read(path, below_limit="missing").frame["b"].to_list()
+    cells = [line.split(";")[1] for line in text.splitlines()[1:]]
+    assert missing == [None if cell.startswith("<") else value for cell, value in zip(cells, b, strict=True)]
+    scanned = pl.concat(scan(path, below_limit="half").frames())
+    assert scanned["b"].to_list() == b
+
+
+def test_an_ambiguous_limit_names_the_decimal_mark_and_the_cell(tmp_path: Path) -> None:
+    path = put(tmp_path, "a;b\n1,5;2,5\n2,5;<0.5\n3,5;<1.200\n4,5;3,5\n")
+    message = read(path, below_limit="half").faults["b"]
+    assert "line 4, column 'b': '<1.200'" in message
+    assert "below_limit" not in message
+    assert "the decimal mark of the table is a comma: write the cell as <1,200 or <1200, or set thousands" in message
+    assert read(path, below_limit="half", thousands=".").frame["b"].to_list() == [2.5, 0.25, 600.0, 3.5]
+    table = read(path)
+    assert [cell.ambiguous for cell in table.kinds()["b"].stray] == [False, True]
+
+
+def test_a_point_in_a_table_with_decimal_commas_names_the_mark(tmp_path: Path) -> None:
+    table = read(put(tmp_path, "a;b\n1,5;2,5\n0.7;2\n3,5;4,5\n"))
+    assert "'0.7' is not a number; the decimal mark of the table is a comma: write the cell as 0,7" in table.faults["a"]
+
+
 def test_points_between_thousands_are_never_read_as_decimal_points(tmp_path: Path) -> None:
     table = read(put(tmp_path, "a;b;c\n1.200;1.234,5;0.5\n2.300;7,25;1.5\n"))
     assert table.frame.rows() == [(1200, 1234.5, 0.5), (2300, 7.25, 1.5)]
     unclear = read(put(tmp_path, "a;b\n1.200;1,5\n2.300;7,25\n"))
-    assert "it may mean 1.200 or 1200: set decimal='.' or thousands='.'" in unclear.faults["a"]
+    remedy = "the decimal mark of the table is a comma: write the cell as 1,200 or 1200, or set thousands='.'"
+    assert f"it may mean 1.200 or 1200, as {remedy}" in unclear.faults["a"]
     late = "".join(f"{i % 900 + 1}.200;{i}\n" for i in range(50_000))
     assert "'1.200' is not a number" in read(put(tmp_path, "a;b\n" + late + "1.200;1,5\n")).faults["a"]
 

@@ -238,6 +238,7 @@ def test_numbers_written_for_people_are_not_left_out_as_text(tmp_path: Path, cel
     message = read_table(put(tmp_path, "i\tpay\n" + rows, "t.tsv")).faults["pay"]
     line, cell = (3, "2.5") if cells[1] == "2.5" else (2, cells[0])  # most of these have a decimal comma
     advice = "it may mean 1.200 or 1200" if cell == "1,200" else "write numbers without"
+    advice = "the decimal mark of the table is a comma: write the cell as 2,5" if cell == "2.5" else advice
     assert f"t.tsv, line {line}, column 'pay': {cell!r} is not a number; {advice}" in message
 
 

@@ -160,6 +160,9 @@ def test_blocks_are_explained_as_a_whole_table_is() -> None:
     assert novelty(model, iter([new[:20], new[20:]])).unusual == whole.unusual
     assert whole.unusual_columns
     assert "Most frequent unusual columns: " in whole.sentence
+    new[7, 1] = 512000.0
+    found = novelty(model, new)
+    assert f"Most extreme: row 7 ({', '.join(map(str, found.unusual[7]))}). Most frequent" in found.sentence
 
 
 def test_a_median_that_is_rounding_is_zero():

@@ -15,8 +15,8 @@ from .answer import Answer, UsageError, note
 from .engine_options import LOCAL, EngineOptions
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import write_figure
-from .input import Input, default_names
-from .inputs import read_coordinates, read_for, row_names
+from .input import Input, default_names, row_names
+from .inputs import read_coordinates, read_for
 from .new_rows import NewRows
 from .options import (
     ColorColumn,
@@ -58,7 +58,10 @@ Flag = Annotated[
 ]
 Unseen = Annotated[
     Literal["error", "ignore"] | None,
-    Parameter(help="Categories that the training rows do not have: error or ignore. Default: as the model was fitted."),
+    Parameter(
+        help="Categories that the training rows do not have, or that are missing: error or ignore. Default: as the "
+        "model was fitted."
+    ),
 ]
 EmbeddingFile = Annotated[
     Path, Parameter(help="Table of coordinates written by `lowland reduce` or `lowland transform`.")
@@ -151,6 +154,8 @@ def transform(
     found = novelty if flag else None
     if found is not None:
         summary += f" {found.sentence}"
+        if int(found.novel.sum()) > 1 and any(found.unusual) and out is not None and not only_numbers(out):
+            summary += " The column `unusual` of the output lists them for each row."
     frame = embedding_frame(embedding, names, *given.kept(keep, copied))
     before = frame.width - len(names)
     frame = frame if found is None else _flagged(frame, found, text=not only_numbers(out))
@@ -174,8 +179,8 @@ def transform(
             "keep_columns": keep_columns,
             "unseen": unseen,
         }
-        words |= {**({} if reading is None else reading.words()), **drawing.words(), "out": out, "report": report}
-        placed.write_report(report, data, command_line("transform", model, data, **words))
+        words |= {**({} if reading is None else reading.words()), "out": out}
+        placed.write_report(report, data, words, drawing)
     if drawing.figure is not None:
         write_figure(drawing, run(lambda rows: placed.figure(drawing, rows), given))
     following = command_line("info", model)

@@ -110,7 +110,8 @@ def correlations(
     if figure is not None:
         write_figure(drawing, draw_with(lambda: found.plot().figure, drawing.look))
     facts = {"data": data, **found.to_dict(), "out": out, "figure": figure}
-    return Answer(facts, found.sentence, _next(data, chosen, found, id), shown=_tables(found))
+    summary = found.sentence + ("" if figure is None else f" Wrote {figure}.")
+    return Answer(facts, summary, _next(data, chosen, found, id), shown=_tables(found))
 
 
 def _tables(found: ColumnGroups) -> list[Grid]:

@@ -149,7 +149,8 @@ def downstream(
     if figure is not None:
         write_figure(drawing, draw_with(lambda: found.plot().figure, drawing.look))
     facts = {"data": data, "target": target, **found.to_dict(), "out": out, "figure": figure}
-    return Answer(facts, found.sentence, _next(data, found, chosen, target, id, scale), shown=[_grid(found)])
+    summary = found.sentence + ("" if figure is None else f" Wrote {figure}.")
+    return Answer(facts, summary, _next(data, found, chosen, target, id, scale), shown=[_grid(found)])
 
 
 def _read(data: Path, columns: TableOptions, keep: KeepOptions, scale: bool) -> tuple[Input, Any, Any]:

@@ -16,8 +16,8 @@ from .answer import Answer, note
 from .comparing import compare_command
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import write_figure
-from .input import Input
-from .inputs import read_input, row_names, warn_of_square
+from .input import Input, row_names
+from .inputs import read_input, warn_of_square
 from .judged_map import JudgedMap, map_of, reading_map
 from .options import Common, DataFile, KeepOptions, ReportOut, TableOptions
 from .outputs import check_outputs

@@ -48,3 +48,12 @@ def possible_kinds(source: Reducer | Rows | None) -> list[str]:
     if isinstance(source, Rows):
         return [MAP, *OF_MAPS]
     return [MAP if name == DRAWER else name for name in plot_kinds(source)]
+
+
+def needs_rows(source: Reducer | Rows | None, kind: str) -> bool:
+    """Return whether a kind can be drawn of a model only with the rows behind its map."""
+    from ..plots import plot_kinds
+
+    if source is None or isinstance(source, Rows):
+        return kind != MAP
+    return plot_kinds(source)[DRAWER if kind == MAP else kind].endswith("(needs X)")

@@ -96,6 +96,16 @@ def _is_cell(column: pl.Series) -> bool:
     return not (column.dtype.is_nested() or str(column.dtype) == "Binary")
 
 
+def row_names(given: Input) -> list[str]:
+    """Return a name for each row: its identifier, or its line or row number in the file."""
+    labels = given.labels()
+    if labels is not None:
+        return labels
+    first = None if given.table is None else given.table.first_line
+    word, start = ("row", 0) if first is None else ("line", first)
+    return [f"{word} {start + i}" for i in range(given.shape[0])]
+
+
 def columns_in_words(given: Input) -> str:
     """Return the number of columns with the first names, such as "13: alcohol, ash, …", or the size of images."""
     from ..data.pixels import pixel_shape

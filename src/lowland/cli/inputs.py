@@ -217,16 +217,6 @@ def dominated(given: Input) -> bool:
     return dominant_columns(np.var(table, axis=0, dtype=np.float64)) is not None
 
 
-def row_names(given: Input) -> list[str]:
-    """Return a name for each row: its identifier, or its line or row number in the file."""
-    labels = given.labels()
-    if labels is not None:
-        return labels
-    first = None if given.table is None else given.table.first_line
-    word, start = ("row", 0) if first is None else ("line", first)
-    return [f"{word} {start + i}" for i in range(given.shape[0])]
-
-
 def _note_left_out(selection: Selection | MixedSelection) -> None:
     if selection.left_out:
         left = ", ".join(f"{name} ({reason})" for name, reason in selection.left_out.items())

@@ -16,8 +16,7 @@ from ..core.message import Message
 from .answer import UsageError
 from .figure_kinds import Rows
 from .figures import KEPT, DrawnMap, draw
-from .input import columns_in_words
-from .inputs import row_names
+from .input import columns_in_words, row_names
 from .running import run
 from .wording import SCALED, in_words
 

@@ -179,7 +179,10 @@ def _option_names(words: Sequence[str]) -> list[str]:
     """Return the options that messages may name; called when one does."""
     from .app import options_of
 
-    return options_of(words)
+    options = list(options_of(words))
+    if "--set" in options and "--method" in options:  # parameters of the method that were given as options
+        options += [word.partition("=")[0] for word in words if word.startswith("--") and len(word) > 2]
+    return options
 
 
 def _help_for(words: Sequence[str]) -> str:

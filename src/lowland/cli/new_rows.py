@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.command_line import command_line
 from .figures import DrawnMap, draw
-from .input import columns_in_words
-from .inputs import row_names
+from .input import columns_in_words, row_names
 from .preparing import mixed_columns, steps_in_words
 from .running import run
 from .wording import in_words
@@ -77,14 +77,21 @@ class NewRows:
             drawn = DrawnMap(training, self.names, labels, new=self.embedding, meaningful=has_axes)
         return draw(drawn, options, model=self.fitted, rows=rows)
 
-    def write_report(self, path: Path, data: Path, command: str) -> None:
-        """Write the report of the new rows."""
+    def write_report(self, path: Path, data: Path, options: Mapping[str, Any], drawing: FigureOptions) -> None:
+        """Write the report of the new rows; ``options`` and ``drawing`` are those of the command that placed them."""
         from ..report.html import render, write_page
 
-        subject = run(lambda rows: self._subject(data, command, rows), self.given)
+        words = {**options, **drawing.words(), "report": path}
+        following = {"Describe the model:": command_line("info", self.model)}
+        if self.novelty is not None and not options["flag"]:
+            title = "Mark rows that are unlike the training rows:"
+            marking = {**options, "flag": True, "out": options["out"] or "new-map.csv"}
+            following[title] = command_line("transform", self.model, data, **marking)
+        command = command_line("transform", self.model, data, **words)
+        subject = run(lambda rows: self._subject(data, command, following, rows), self.given)
         write_page(path, render(subject))
 
-    def _subject(self, data: Path, command: str, rows: Any) -> Subject:
+    def _subject(self, data: Path, command: str, following: Mapping[str, str], rows: Any) -> Subject:
         from ..report.building import of_new_rows
 
         n = self.given.shape[0]
@@ -94,7 +101,6 @@ class NewRows:
         if self.after is not None:
             aligned = "The coordinates are rotated and shifted as the map that the model was aligned to."
         table = self.given.table
-        marking = command_line("transform", self.model, data, flag=True, out="new-map.csv")
         shown = None if table is None else {name: table.column(name).to_list() for name in self.keep.shown}
         return of_new_rows(
             self.fitted,
@@ -114,9 +120,6 @@ class NewRows:
             command=command,
             mixed=mixed_columns(self.given),
             steps=None if self.given.steps is None else steps_in_words(self.given.steps),
-            next_steps={
-                "Describe the model:": command_line("info", self.model),
-                **({} if self.novelty is None else {"Mark rows that are unlike the training rows:": marking}),
-            },
+            next_steps=following,
             words=in_words,
         )

@@ -13,8 +13,8 @@ from ..core.command_line import command_line
 from .answer import Answer, UsageError, note
 from .figure_options import MapFigureOptions
 from .figures import flagged_map, write_figure
-from .input import Input
-from .inputs import dominated, row_names, warn_of_square
+from .input import Input, row_names
+from .inputs import dominated, warn_of_square
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_kept, check_outputs
 from .running import run

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from ..core.command_line import command_line, stem_of
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError
-from .figure_kinds import MAP, Rows, possible_kinds
+from .figure_kinds import MAP, Rows, needs_rows, possible_kinds
 from .figure_options import FIGURE, LookOptions, MapFigureOptions, check_format
 from .figures import DrawnMap, draw_kind, write_figure
 from .inputs import read_for, read_input
@@ -106,8 +106,15 @@ def plot(
     others = [name for name in kinds if name != kind]
     summary = f"Wrote {out}: {kind} of {drawn.name}." + (f" Other kinds: {', '.join(others)}." if others else "")
     files = (drawn,) if data is None else (drawn, data)
-    other = next(iter(others), kind)
-    following = command_line("plot", *files, kind=other, out=f"{stem_of(drawn)}-{other}{out.suffix}")
+    other = next((name for name in others if data is not None or not needs_rows(source, name)), None)
+    words = {**chosen.words(), "id": id, "x": x, "y": y, "metric": None if metric == "euclidean" else metric}
+    if other is not None:
+        words |= {"color": color, **look.words(), "out": f"{stem_of(drawn)}-{other}{out.suffix}"}
+        following = command_line("plot", *files, kind=other, **words)
+    elif method is None:
+        following = command_line("evaluate", "DATA.csv", drawn, **words)
+    else:
+        following = command_line("info", drawn)
     return Answer(facts, summary, following)
 
 
@@ -126,6 +133,11 @@ def _of_model(
     kind, axes, look = shape
     _check_kind(kind, fitted)
     aside = [name for name in (id, color) if name is not None]
+    if data is None and kind != MAP and needs_rows(fitted, kind):
+        example = command_line("plot", path, "DATA.csv", kind=kind)
+        raise UsageError(
+            f"--kind {kind} is drawn from the rows of the fit: give their table after the model: {example}"
+        )
     if data is None and aside:
         raise UsageError(f"{'--color' if color else '--id'} names a column of the rows: give DATA after MODEL")
     given = None if data is None else replace(read_for(fitted, data, aside, reading=reading, steps=steps), id=id)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, LowlandWarning
-from ..core.message import Message, Setting, parts_of, settings_of
+from ..core.message import CountedItem, Message, Setting, parts_of, settings_of
 from .answer import UsageError, note
-from .input import Input, require_columns, step_for
+from .input import Input, require_columns, row_names, step_for
 from .name_lists import split_names
 from .other_models import OTHER_MODELS
 from .recipe_options import ALL, RecipeOptions
@@ -58,9 +58,7 @@ def prepared(
             made = run(steps.fit_transform, raw)
     except DataError as error:
         raise _of_pre(error, recipe.pre) from error.__cause__
-    for warning in caught:
-        warnings.warn(warning.message, stacklevel=2)
-    said = [str(warning.message) for warning in caught if isinstance(warning.message, LowlandWarning)]
+    said = _warned_again(caught, raw)
     return replace(_as_rows(made, raw, steps), warnings=list(dict.fromkeys(said)))
 
 
@@ -130,7 +128,8 @@ def set_unseen(steps: Pipeline | None, method: Any, unseen: str) -> None:
     parts = [part for part in (step, method) if part is not None and "unseen" in part.get_params(deep=False)]
     if not parts:
         raise UsageError(f"--unseen {unseen}: the model uses no categories; remove the option")
-    for part in parts:
+    fill = None if steps is None else steps.named_steps.get("missing")
+    for part in (*parts, *([fill] if hasattr(fill, "unseen") else [])):
         part.set_params(unseen=unseen)
 
 
@@ -143,7 +142,31 @@ def prepared_again(table: Table, steps: Pipeline) -> Input:
             raise DataError(table.faults[name])
     frame = table.with_aside()
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table)
-    return _as_rows(run(steps.transform, raw), raw, steps)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LowlandWarning)
+        made = run(steps.transform, raw)
+    _warned_again(caught, raw)
+    return _as_rows(made, raw, steps)
+
+
+def _warned_again(caught: Sequence[warnings.WarningMessage], raw: Input) -> list[str]:
+    """Warn again of what was caught, rows by their lines or identifiers; return the texts of Lowland's warnings."""
+    said = list[str]()
+    for warning in caught:
+        made = warning.message
+        if not isinstance(made, LowlandWarning):
+            warnings.warn(made, stacklevel=3)
+            continue
+        text = made.args[0]
+        if any(isinstance(part, CountedItem) for part in parts_of(text)):
+            names, column = row_names(raw), "" if raw.id is None else f"{raw.id} "
+            named = (
+                f"the text of {column}{names[p.number]}" if isinstance(p, CountedItem) else p for p in parts_of(text)
+            )
+            text = Message(*named)
+        warnings.warn(text, type(made), stacklevel=3)
+        said.append(str(text))
+    return said
 
 
 def _fills(steps: Pipeline) -> bool:

@@ -98,7 +98,10 @@ class RecipeOptions:
     ] = None
     unseen: Annotated[
         Literal["error", "ignore"] | None,
-        Parameter(help="Categories of new rows that the training rows do not have: error (default) or ignore."),
+        Parameter(
+            help="Categories of new rows that the training rows do not have, or that are missing: error (default) or "
+            "ignore."
+        ),
     ] = None
 
     @property

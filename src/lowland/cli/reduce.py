@@ -15,8 +15,8 @@ from .answer import Answer, UsageError, stderr
 from .engine_options import LOCAL, EngineOptions
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import write_figure
-from .input import Input
-from .inputs import read_input, row_names, warn_of_square
+from .input import Input, row_names
+from .inputs import read_input, warn_of_square
 from .model import build_model, components_of, files_of, fill_in, find_method, scaled_by_step
 from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, ReportOut, TableOptions
 from .outputs import check_kept, check_outputs

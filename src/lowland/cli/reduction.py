@@ -12,8 +12,7 @@ from .answer import note
 from .comparing import compare_command
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import DrawnMap, draw
-from .input import Input, columns_in_words
-from .inputs import row_names
+from .input import Input, columns_in_words, row_names
 from .model import find_method
 from .options import KeepOptions, MethodOptions, TableOptions
 from .preparing import mixed_columns, steps_in_words

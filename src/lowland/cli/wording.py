@@ -132,7 +132,8 @@ def _option(setting: Setting, options: frozenset[str]) -> str | None:
         return "--scale"
     if (setting.name, setting.value) == ("missing", "level") and "--set" in options:  # of FAMD; --missing is of numbers
         return "--set missing=level"
-    names = [f"--{name}" for name in _RENAMED.get(setting.name, (setting.name.replace("_", "-"),))]
+    own = setting.name.replace("_", "-")
+    names = [f"--{name}" for name in (*_RENAMED.get(setting.name, ()), own)]
     name = next((name for name in names if name in options), None)
     value = "known" if setting.value == KNOWN_PAIRS else str(setting.value)
     if name is not None and setting.value is None:

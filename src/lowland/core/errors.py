@@ -7,9 +7,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from .message import Message, Part, Remedies
+from .message import Message, Part, Phrase, Remedies, Setting
 
 FILL = Remedies("fill it", "leave the row out")
+
+
+def new_category(parameter: str = "missing_category") -> Remedies:
+    """Return the remedies for a missing category of a new row; ``parameter`` makes it a level at the fit.
+
+    >>> str(new_category())
+    "fill it, treat it as an unknown level with unseen='ignore', or fit the model with missing_category='level'"
+    """
+    return Remedies(
+        "fill it",
+        Message("treat it as an unknown level with ", Setting("unseen", "ignore")),
+        Message("fit the model with ", Phrase(f"{parameter}='level'", "--missing-category level")),
+    )
 
 
 class LowlandError(Exception):

@@ -117,6 +117,18 @@ class Item(Part):
 
 
 @dataclass(frozen=True)
+class CountedItem(Item):
+    """A row by its number, which says how it counts; the command line names its line or identifier.
+
+    >>> str(CountedItem("text", 3))
+    'text 3 (counted from 0)'
+    """
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number} (counted from 0)"
+
+
+@dataclass(frozen=True)
 class Phrase(Part):
     """A phrase that names Python code, and the same in words for the command line.
 

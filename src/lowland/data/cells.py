@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -31,11 +31,15 @@ _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", flags=
 
 @dataclass(frozen=True)
 class StrayCell:
-    """A cell that is not a number in a column of numbers: its first row, its text, and how often the text occurs."""
+    """A cell that is not a number in a column of numbers: its first row, its text, and how often the text occurs.
+
+    ``ambiguous``: the separator of the number in it may be a decimal or a thousands mark.
+    """
 
     row: int
     cell: str
     count: int = 1
+    ambiguous: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,25 +168,65 @@ def as_text(name: str, cells: Any, missing: tuple[str, ...] = MISSING) -> pl.Ser
 def with_marks(column: Typed, marks: Marks, below_limit: str = "error") -> Typed:
     """Return a column that stayed text as numbers, if all cells are numbers with these marks; else as it is.
 
-    >>> column = typed("a", pa.chunked_array([["1,5", None, "< 2"]]))
+    The limit of a value below it may have the other decimal mark, unless that may separate thousands.
+
+    >>> column = typed("a", pa.chunked_array([["1,5", None, "< 2", "<0.5"]]))
     >>> with_marks(column, Marks(","), "half").values.to_list()
-    [1.5, None, 1.0]
+    [1.5, None, 1.0, 0.25]
     """
     if column.trimmed is None:
         return column
     cells, below = column.trimmed, None
     if below_limit != "error":
-        below = cells.str.contains(f"^[{LIMIT_SIGNS}]").fill_null(False)
+        below = _below(cells)
         cells = cells.str.strip_chars_start(LIMIT_SIGNS).str.strip_chars_start()
-    values = marks.numbers(cells)
-    if values is None and marks.decimal == "," and not _all_of(_MAY_BE_THOUSANDS, cells).any():
-        values = PLAIN.numbers(cells)  # a column with decimal points in a table with decimal commas
+    possible = [marks]
+    if marks.decimal == "," and not _all_of(_MAY_BE_THOUSANDS, cells).any():
+        possible.append(PLAIN)  # a column with decimal points in a table with decimal commas
+    found = (each.numbers(_limits_with(each, cells, below)) for each in possible)
+    values = next((numbers for numbers in found if numbers is not None), None)
     if values is None:
-        return column
+        stray, n_stray = min((_stray(column.trimmed, each, below_limit) for each in possible), key=lambda pair: pair[1])
+        return replace(column, stray=stray, n_stray=n_stray) if stray else column
     if below is not None and below.any():
         less = pl.lit(None) if below_limit == "missing" else values / 2
         values = pl.select(pl.when(below).then(less).otherwise(values).alias(values.name)).to_series()
     return Typed(values)
+
+
+def _below(cells: pl.Series) -> pl.Series:
+    """Return which trimmed cells begin with the sign of a value below a limit."""
+    return cells.str.contains(f"^[{LIMIT_SIGNS}]").fill_null(False)
+
+
+def _limits_with(marks: Marks, cells: pl.Series, below: pl.Series | None) -> pl.Series:
+    """Return cells without signs of limits; the limits among them with the decimal mark of the table, if sure."""
+    if below is None or not below.any():
+        return cells
+    return pl.select(pl.when(below).then(marks.rewritten(cells)).otherwise(cells).alias(cells.name)).to_series()
+
+
+def _stray(bare: pl.Series, marks: Marks, below_limit: str) -> tuple[tuple[StrayCell, ...], int]:
+    """Return the first different cells that are not numbers, and the number of all.
+
+    The first word and the first ambiguous limit are among them, as these need other remedies than a limit.
+    """
+    numbers = bare.cast(pl.Float64, strict=False).is_not_null() if marks == PLAIN else marks.matches(bare)
+    below = _all_of(_BELOW_LIMIT, bare)
+    limits = bare.str.strip_chars_start(LIMIT_SIGNS).str.strip_chars_start()
+    sure = below & marks.matches(marks.rewritten(limits))
+    if below_limit != "error":
+        numbers = numbers | sure
+    rows = pl.DataFrame({"cell": bare, "class": below.cast(pl.Int8) + (below & ~sure).cast(pl.Int8)})
+    rows = rows.with_row_index("row").filter(~numbers & bare.is_not_null())
+    first = rows.group_by("cell", maintain_order=True).agg(
+        pl.col("row").first(), pl.len().alias("count"), pl.col("class").first()
+    )
+    shown = first.head(_MAX_STRAY)
+    others = first.filter(~pl.col("class").is_in(shown["class"].to_list())).unique("class", maintain_order=True)
+    shown = pl.concat([shown.head(_MAX_STRAY - others.height), others])
+    stray = tuple(StrayCell(row, cell, count, kind == 2) for cell, row, count, kind in shown.rows())
+    return stray, rows.height
 
 
 def _numbers(cells: Any, marks: Marks) -> Any:
@@ -225,11 +269,9 @@ def _text(name: str, cells: Any, bare: pl.Series, below_limit: str, marks: Marks
     values = pl.Series(name, pl.Series(cells).to_frame("").select(pl.when(bare.is_not_null()).then(pl.col(""))))
     if 2 * likely.sum() < bare.count():
         return Typed(values)
-    rows = pl.DataFrame({"cell": bare}).with_row_index("row").filter(~numbers & bare.is_not_null())
-    first = rows.group_by("cell", maintain_order=True).agg(pl.col("row").first(), pl.len().alias("count"))
-    stray = tuple(StrayCell(row, cell, count) for cell, row, count in first.head(_MAX_STRAY).rows())
-    plain = bare if below_limit == "error" else bare.str.strip_chars_start(LIMIT_SIGNS + " ")
-    return Typed(values, stray, rows.height, bare, evidence(plain))
+    stray, n_stray = _stray(bare, marks, below_limit)
+    others = bare.filter(~_below(bare))  # limits may have the mark of another device
+    return Typed(values, stray, n_stray, bare, evidence(others))
 
 
 def _all_of(pattern: re.Pattern[str], cells: pl.Series) -> pl.Series:

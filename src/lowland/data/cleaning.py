@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -21,6 +21,7 @@ _MAX_SHOWN = 40  # characters of a cell in a message
 _UNIT_SIGNS = "%$€£¥"
 _MAX_NAMES_IN_NOTE = 5
 _AMBIGUOUS = re.compile(r"[+-]?\d{1,3}[.,]\d{3}")  # a decimal or a thousands mark
+_POINT = re.compile(r"[+-]?\d*\.\d+")
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,11 @@ class Problem:
     stray: tuple[StrayCell, ...]
     decimal_commas: bool
     dialect: Dialect
+    below_limit: str = "error"
 
     def located(self, lines: Mapping[int, int]) -> list[Stray]:
         """Return the cells with their lines instead of their rows."""
-        return [Stray(lines.get(cell.row), cell.cell, cell.count) for cell in self.stray]
+        return [Stray(lines.get(cell.row), cell.cell, cell.count, cell.ambiguous) for cell in self.stray]
 
     def message(self, file: str, lines: Mapping[int, int]) -> Message:
         """Return the error that selecting the column raises."""
@@ -42,10 +44,13 @@ class Problem:
         shown = cell if len(cell) <= _MAX_SHOWN else cell[: _MAX_SHOWN - 1] + "…"
         place = f"line {lines[row]}" if row in lines else f"row {row}"
         without = Message("exclude the column with ", Setting("drop", [self.name]))
-        advice = Remedies(Message(*self._remedy(cell)), without)
+        advice = Remedies(Message(*self._remedy(self.stray[0])), without)
         return Message(f"{file}, {place}, column {self.name!r}: {shown!r} is not a number; ", advice)
 
-    def _remedy(self, cell: str) -> tuple[str | Setting | Phrase, ...]:
+    def _remedy(self, stray: StrayCell) -> tuple[str | Setting | Phrase, ...]:
+        cell = stray.cell
+        if stray.ambiguous or (is_below_limit(cell) and self.below_limit != "error"):
+            return self._other_mark(cell)
         if is_below_limit(cell):
             return (
                 "if it is a value below the limit of detection, use ",
@@ -59,6 +64,8 @@ class Problem:
                 "set ",
                 Setting("decimal", ","),
             )
+        if self.dialect.marks.decimal == "," and _POINT.fullmatch(cell.strip()):
+            return self._other_mark(cell)
         if any(sign in cell for sign in _UNIT_SIGNS):
             return ("write numbers without unit signs, as in 1234.5",)
         if _AMBIGUOUS.fullmatch(cell.strip()):
@@ -78,6 +85,25 @@ class Problem:
                 Setting("thousands"),
             )
         return ("correct it, or, if it means a missing value, use ", Setting("na", cell))
+
+    def _other_mark(self, cell: str) -> tuple[str | Setting | Phrase, ...]:
+        """Return the remedy for a number that does not have the decimal mark of the table."""
+        decimal = self.dialect.marks.decimal
+        other = "." if decimal == "," else ","
+        known = f"the decimal mark of the table is a {'comma' if decimal == ',' else 'point'}"
+        if cell.count(other) != 1 or decimal in cell:
+            return (
+                f"{known}: write numbers without thousands separators, as in 1234{decimal}5, or set ",
+                Setting("thousands"),
+            )
+        number, whole = cell.replace(other, decimal), cell.replace(other, "")
+        if not _AMBIGUOUS.search(cell):
+            return (f"{known}: write the cell as {number}",)
+        return (
+            f"it may mean {cell.replace(other, '.')} or {whole}, as {known}: write the cell as {number} or {whole}, or "
+            "set ",
+            Phrase(f"thousands={other!r}", f"--thousands {other!r}"),
+        )
 
 
 @dataclass(frozen=True)
@@ -105,7 +131,8 @@ def type_columns(dialect: Dialect, columns: list[Any], options: ReadOptions) -> 
             column.values.name,
             column.stray,
             column.evidence is not None and column.evidence.decimal_comma,
-            dialect,
+            replace(dialect, marks=marks),
+            below,
         )
         for column in made
         if column.stray

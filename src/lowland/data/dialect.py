@@ -13,7 +13,7 @@ import polars as pl
 
 from ..core.errors import DataError
 from ..core.message import Message, Setting
-from .cells import LIMIT_SIGNS, MISSING, is_number
+from .cells import LIMIT_SIGNS, MISSING, is_number, is_written_number
 from .marks import PLAIN, Marks, marks_of
 from .options import SEPARATORS, THOUSANDS, ReadOptions
 
@@ -86,13 +86,24 @@ def _with_columns(
     rows = records[1:] if header else records
     columns = [[row[j].strip() for row in rows if j < len(row)] for j in range(len(names))]
     missing = {*MISSING, *options.na}
-    doubtful = (
-        [cell.lstrip(LIMIT_SIGNS) for cell in cells if cell not in missing and not is_number(cell)]
+    doubtful = [
+        [cell for cell in cells if cell not in missing and not is_number(cell)]
         for cells in columns[:_MAX_SAMPLE_COLUMNS]
-    )
+    ]
+    # The limit of a value below it may have the mark of another device: it tells the marks only if no number does.
+    limits = not any("." in cell or "," in cell for cell in _numbers_in(columns))
+    doubtful = [
+        [cell.lstrip(LIMIT_SIGNS).strip() for cell in cells if limits or cell[0] not in LIMIT_SIGNS]
+        for cells in doubtful
+    ]
     marks = marks_of((pl.Series(cells) for cells in doubtful if cells), options.decimal, options.thousands, separator)
     kinds = tuple(_first_kind([marks.plain(cell) for cell in cells if cell not in missing]) for cells in columns)
     return Dialect(separator, header, names, skip, dialect.n_comments, dialect.comment, marks, kinds, dialect.width)
+
+
+def _numbers_in(columns: Sequence[list[str]]) -> Iterator[str]:
+    """Yield the cells of the first columns that are numbers with any marks."""
+    return (cell for cells in columns[:_MAX_SAMPLE_COLUMNS] for cell in cells if is_written_number(cell))
 
 
 def _first_kind(cells: Sequence[str]) -> str:

@@ -122,7 +122,10 @@ def _read_parts(
         raise DataError(
             f"{root}: the files of one table must have columns of the same types: {first_line(error)}"
         ) from error
-    notes = (f"read {len(files)} files", *dict.fromkeys(note for part in parts for note in part.notes))
+    notes = (
+        f"read {len(files)} file{'s' * (len(files) != 1)}",
+        *dict.fromkeys(note for part in parts for note in part.notes),
+    )
     table = Table(whole, root.name or str(root), None, faults, (*notes, *unread_note(n_other)), stray)
     return replace(table, frame=_typed_keys(whole, folder_keys(root, files[0])), roles=first.roles)
 
@@ -146,7 +149,7 @@ def _stacked_arrays(root: Path, files: Sequence[Path], parts: Sequence[Table], o
         if aside.width
     ]
     aside = pl.concat(keyed, how="diagonal_relaxed") if len(keyed) == len(parts) else None
-    notes = (f"read {len(files)} files",)
+    notes = (f"read {len(files)} file{'s' * (len(files) != 1)}",)
     table = ArrayTable(
         np.concatenate(arrays), root.name or str(root), parts[0].names, aside=aside, notes=notes, roles=parts[0].roles
     )

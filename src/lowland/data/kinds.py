@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -18,11 +18,15 @@ _MAX_LEVEL_LENGTH = 40  # characters: longer texts are prose
 
 @dataclass(frozen=True)
 class Stray:
-    """A cell that keeps a column from being numeric: its first line (or row), its text, how often the text occurs."""
+    """A cell that keeps a column from being numeric: its first line (or row), its text, how often the text occurs.
+
+    ``ambiguous``: the separator of the number in it may be a decimal or a thousands mark.
+    """
 
     line: int | None
     cell: str
     count: int = 1
+    ambiguous: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True)

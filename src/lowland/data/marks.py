@@ -46,6 +46,17 @@ class Marks:
         """Return which trimmed cells are numbers with these marks."""
         return _matches(cells, self.pattern).fill_null(False)
 
+    def rewritten(self, cells: pl.Series) -> pl.Series:
+        """Return trimmed cells with the other decimal mark replaced, where it cannot separate thousands.
+
+        >>> Marks(",").rewritten(pl.Series(["0.5", "0.005", "1.200", "1,5"])).to_list()
+        ['0,5', '0,005', '1.200', '1,5']
+        """
+        other = "." if self.decimal == "," else ","
+        sure = _matches(cells, _DECIMALS[other]) & ~_matches(cells, self.pattern)
+        replaced = cells.str.replace(other, self.decimal, literal=True)
+        return pl.select(pl.when(sure).then(replaced).otherwise(cells).alias(cells.name)).to_series()
+
     def numbers(self, cells: pl.Series) -> pl.Series | None:
         """Return trimmed cells as numbers, or None if some cell is not a number with these marks."""
         if not _matches(cells, self.pattern).all(ignore_nulls=True):
@@ -76,6 +87,11 @@ _DECIMAL_COMMA = (
     r"[+-]?(?:[0-9]*,(?:[0-9]{1,2}|[0-9]{4,})|0+,[0-9]+|[0-9]{4,},[0-9]+|[0-9]*,[0-9]+[eE][+-]?[0-9]+|"
     rf"[0-9]{{1,3}}(?:[{_SPACES}{_APOSTROPHES}.][0-9]{{3}})+,[0-9]+)"
 )
+_DECIMALS = {  # numbers with one mark that cannot separate thousands
+    mark: rf"[+-]?(?:[0-9]+{point}(?:[0-9]{{0,2}}|[0-9]{{4,}})|{point}[0-9]+|(?:0+|[0-9]{{4,}}){point}[0-9]+|"
+    rf"[0-9]*{point}[0-9]+[eE][+-]?[0-9]+)(?:[eE][+-]?[0-9]+)?"
+    for mark, point in ((",", ","), (".", r"\."))
+}
 _GROUPS = {
     ".": r"[+-]?[0-9]{1,3}(?:(?:\.[0-9]{3})+,[0-9]+|(?:\.[0-9]{3}){2,})",
     ",": r"[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]*|(?:,[0-9]{3}){2,})",

@@ -237,7 +237,10 @@ def _clean_rows(clean: Any, given: Images, shape: tuple[int, ...] | None) -> Arr
     found = read(clean, image_shape=shape or (given.shape if np.ndim(clean) == 2 else None), image_mode=mode)
     if found.shape != given.shape:
         sizes = [f"{own.shape[1]} × {own.shape[0]}" for own in (found, given)]
-        raise DataError(f"the clean images have {sizes[0]} pixels and the noisy ones {sizes[1]}; make them equal")
+        raise DataError(
+            f"the clean images have {sizes[0]} pixels and the noisy ones {sizes[1]}; give clean images of the size of "
+            "the noisy ones"
+        )
     if len(found) < MIN_IMAGES:
         raise DataError(f"there are {len(found)} clean images; at least {MIN_IMAGES} are needed to learn from")
     return found.rows().astype(np.float64)

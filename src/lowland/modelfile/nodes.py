@@ -179,7 +179,8 @@ def _build_saved(row: SavedClass, node: Mapping[str, Any], given: dict[str, Any]
     try:
         model = cls(**given)
         if row.is_step:
-            parameters.check(row.class_name, cls._parameters, given)
+            own = given if row.class_name != "ImputeMissing" else {"unseen": "error"} | given  # of older files
+            parameters.check(row.class_name, cls._parameters, own)
         elif row.class_name == "Pipeline":
             model._validate_steps()
         else:

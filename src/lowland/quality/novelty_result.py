@@ -81,7 +81,20 @@ class Novelty:
             return f" Unusual in it: {', '.join(map(str, rows[0]))}."
         often = self.unusual_columns
         listed = ", ".join(f"{name} ({count(times, 'row')})" for name, times in list(often.items())[:3])
-        return f" Most frequent unusual columns: {listed}."
+        return f" {self._extreme_sentence()}Most frequent unusual columns: {listed}."
+
+    def _extreme_sentence(self) -> str:
+        """Return the sentence about the row that exceeds a limit by the largest factor; empty if it has no columns."""
+        ratios = np.zeros(len(self.novel))
+        for name, limit in self.limits.items():
+            power = 2 if name == "distance" else 1  # the others are squares
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                ratios = np.fmax(ratios, (np.asarray(getattr(self, name)) / limit) ** power)
+        i = int(np.argmax(np.where(self.novel, ratios, -1.0)))
+        if not self.unusual[i]:
+            return ""
+        called = f"row {i}" if self.names is None else self.names[i]
+        return f"Most extreme: {called} ({', '.join(map(str, self.unusual[i]))}). "
 
     @property
     def unusual_columns(self) -> dict[str, int]:

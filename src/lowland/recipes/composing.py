@@ -83,7 +83,8 @@ def recipe(
     pre : Reducer, str or None
         A method before the method, such as "pca:50".
     unseen : str
-        Levels that the training rows do not have: "error" or "ignore".
+        Levels of new rows that the training rows do not have, and missing categories of new rows that
+        ``missing_category`` does not fill: "error" or "ignore".
 
     Returns
     -------
@@ -160,7 +161,7 @@ def recipe(
         chosen.append(("transform", steps.TransformColumns(dict(transform))))
     if missing != "error" or missing_category != "error":
         fill = "keep" if missing == "error" else missing
-        chosen.append(("missing", steps.ImputeMissing(fill, categories=missing_category)))
+        chosen.append(("missing", steps.ImputeMissing(fill, categories=missing_category, unseen=unseen)))
     if categories in ("one-hot", "famd"):
         chosen.append(("categories", steps.EncodeCategories(categories, unseen=unseen)))
     if scale is not None and categories != "famd":

@@ -116,7 +116,9 @@ def _many(table: Table, kind: ColumnKind, name: str) -> bool:
 
 
 def _marks(kinds: Mapping[str, ColumnKind]) -> dict[str, Any] | None:
-    """Return the options that read the stray cells of all columns; None if they are too many to be marks."""
+    """Return the options that read the stray cells of all columns; None if they are too many or ambiguous."""
+    if any(stray.ambiguous for kind in kinds.values() for stray in kind.stray):
+        return None
     cells = {stray.cell.strip() for kind in kinds.values() for stray in kind.stray}
     below = {cell for cell in cells if _BELOW_LIMIT.fullmatch(cell)}
     words = sorted(cells - below)

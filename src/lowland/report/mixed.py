@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ..core.errors import LowlandWarning
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -37,7 +40,9 @@ def columns_before(steps: Pipeline, frame: Any) -> MixedColumns | None:
         return None
     at = mixing.index(True)
     first, rest = steps.steps[at][1], [step for _, step in steps.steps[at:]]
-    rows = frame if at == 0 else steps[:at].transform(frame)
+    with warnings.catch_warnings():  # the steps have said it of these rows
+        warnings.simplefilter("ignore", LowlandWarning)
+        rows = frame if at == 0 else steps[:at].transform(frame)
     coded = isinstance(first, EncodeCategories)
     if coded:
         rows = first.coded(rows)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape, check_allocation
-from ..core.errors import FILL, CellError, DataError
+from ..core.errors import FILL, CellError, DataError, new_category
 from ..core.message import Message, Remedies, Setting
 from ..data.scans.table_scan import TableScan
 from ..engines import holds
@@ -189,10 +189,12 @@ class MixedRows(RowSource):
     def _codes(self, piece: TableBlock, j: int) -> tuple[Array, list[Level]]:
         """Return a code for each cell of a categorical column, -1 for missing values, and the level of each code."""
         codes, levels = columns.codes_of(piece, j)
-        if self._missing == "error" and (codes < 0).any():
+        if self._missing in ("error", "new") and (codes < 0).any():
             i = piece.start + int((codes < 0).argmax())
             level = Message("make missing values a separate level with ", Setting("missing", "level"))
             advice = Remedies("fill it", "leave the row out", level)
+            if self._missing == "new":
+                advice = new_category("missing")
             raise CellError("a missing category", advice, row=i, column=j, name=piece.name(j))
         return codes, levels
 

@@ -141,7 +141,9 @@ def _from_scan(table: TableScan, column: str | None, id: str | None) -> Document
     if column is not None and column not in candidates:
         raise DataError(f"{table.source}, column {column!r}: it contains {table.schema[column]}, not text")
     if not candidates:
-        raise DataError(f"{table.source} has no column of texts")
+        raise DataError(
+            f"{table.source} has no column of texts; give a table with such a column, or a folder of text files"
+        )
     searched = column is None and len(candidates) > 1
     chosen = column or (_longest_of_scan(table, candidates) if searched else candidates[0])
     ids: list[str] | None = None if id is None else []
@@ -179,7 +181,9 @@ def _from_table(table: Any, column: str | None, id: str | None) -> Documents:
 def _longest(table: Any) -> str:
     texts = [c for c in table.frame.iter_columns() if c.dtype in _TEXTS]
     if not texts:
-        raise DataError(f"{table.source} has no column of texts")
+        raise DataError(
+            f"{table.source} has no column of texts; give a table with such a column, or a folder of text files"
+        )
     return str(max(texts, key=lambda c: int(c.cast(pl.String).str.len_chars().sum() or 0)).name)
 
 

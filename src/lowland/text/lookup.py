@@ -36,7 +36,7 @@ def no_known_terms(query: str, terms: Sequence[str], place: str = "") -> DataErr
         return DataError(f"{place}the query is empty; write at least one word")
     shown = query if len(query) <= _LONGEST else query[: _LONGEST - 1] + "…"
     near = difflib.get_close_matches(query.lower(), terms[:_COMPARED], n=3)
-    hint = f"; similar terms: {', '.join(near)}" if near else ""
+    hint = f"; similar terms: {', '.join(near)}" if near else "; write words that occur in the documents"
     return DataError(f"{place}none of the words of {shown!r} is a term of the index{hint}")
 
 

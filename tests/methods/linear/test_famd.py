@@ -257,6 +257,13 @@ def test_missing_categories(table):
     assert "town=missing" in model.coded_names_
     with pytest.raises(DataError, match="contains a missing category at row"):
         lowland.FAMD().fit(table).transform(holes)
+    with pytest.raises(DataError, match=r"unseen='ignore', or fit the model with missing='level'"):
+        lowland.FAMD().fit(table).transform(holes)
+    ignoring = lowland.FAMD(unseen="ignore").fit(table)
+    unknown = holes.with_columns(pl.col("town").fill_null("Chur"))
+    np.testing.assert_array_equal(ignoring.transform(holes), ignoring.transform(unknown))
+    with pytest.raises(DataError, match="missing category at row"):
+        lowland.FAMD(unseen="ignore").fit(holes)
     with pytest.raises(DataError, match=r"the level None, which the training rows do not have"):
         lowland.FAMD(missing="level").fit(table).transform(holes)
 

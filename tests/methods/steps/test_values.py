@@ -240,8 +240,24 @@ def test_unknown_levels():
     assert ignored.inverse_transform(ignored.transform(new))["c"].to_list() == ["a", None]
     famd = steps.EncodeCategories("famd", unseen="ignore").fit(frame)
     assert np.isfinite(famd.transform(new).to_numpy()).all()
-    with pytest.raises(CellError, match="a missing category at row 0"):
-        ignored.transform(pl.DataFrame({"x": [1.0], "c": [None]}, schema={"x": pl.Float64, "c": pl.String}))
+
+
+def test_a_missing_category_of_a_new_row_is_an_unknown_level_if_these_are_ignored():
+    frame = pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "c": ["a", "b", "a", "b"]})
+    new = pl.DataFrame({"x": [1.0, 1.0], "c": ["z", None]})
+    for method in ("one-hot", "famd"):
+        with pytest.raises(CellError, match=r"a missing category at row 0.*unseen='ignore'.*missing_category='level'"):
+            steps.EncodeCategories(method).fit(frame).transform(new[1:])
+        step = steps.EncodeCategories(method, unseen="ignore").fit(frame)
+        made = step.transform(new)
+        assert made.row(0) == made.row(1)
+        assert step.transform(new[1:]).row(0) == made.row(1), "each row by itself"
+        with pytest.raises(CellError, match="a missing category at row 1"):
+            steps.EncodeCategories(method, unseen="ignore").fit(new)
+    step = steps.ImputeMissing("median", unseen="ignore").fit(frame)
+    assert step.transform(new).row(1) == (1.0, None)
+    with pytest.raises(CellError, match="a missing category at row 1"):
+        step.fit(new)
 
 
 def test_famd_distances_are_those_of_its_coding(patients):

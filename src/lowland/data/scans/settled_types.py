@@ -133,7 +133,10 @@ class Settled:
         if problem is None:  # most cells of this part are no numbers
             numbers = self.marks.matches(found.str.strip_chars())
             row = int((~numbers & found.is_not_null()).arg_max() or 0)
-            problem = Problem(name, (StrayCell(row, str(found[row])),), False, file.dialect)
+            dialect = replace(file.dialect, marks=self.marks)
+            problem = Problem(
+                name, (StrayCell(row, str(found[row])),), False, dialect, self.options.below_limit or "error"
+            )
         row = problem.stray[0].row
         return DataError(problem.message(file.source.name, file.lines({row}, height)))
 

@@ -43,7 +43,8 @@ class FAMD(LinearReducer):
     categorical : "auto" or list of column names or numbers
         Columns of numbers that are categorical. Texts, booleans of a data frame and categorical types always are.
     unseen : str
-        A level that the fit did not see: "error" refuses it, with its place; "ignore" takes the column's mean.
+        A level that the fit did not see, or that a new row lacks: "error" refuses it, with its place; "ignore" takes
+        the column's mean.
     missing : str
         A missing category: "error" refuses it, with its place; "level" makes them a level of their own, None.
     random_state : int, generator or None
@@ -107,7 +108,8 @@ class FAMD(LinearReducer):
         """Return rows as a fit takes them, or, of a fitted model, as numbers and codes of levels."""
         if reset or has_no_rows(X):
             return super()._rows(X, reset=reset)
-        columns, options = self.categorical_columns_, {"missing": self.missing, "owner": "FAMD"}
+        missing = "new" if self.unseen == self.missing == "error" else "level"  # a level that no row had is unknown
+        columns, options = self.categorical_columns_, {"missing": missing, "owner": "FAMD"}
         X = mixed_rows(X, columns, only=True, **options) if columns else as_rows(X, allow_sparse=False, owner="FAMD")
         rows, levels = super()._rows(X, reset=False), Levels(tuple(columns), tuple(self.categorical_levels_))
         return rows.coded(levels, self.unseen) if isinstance(rows, MixedRows) else rows

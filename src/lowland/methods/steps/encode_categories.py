@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from ...contract.parameters import Choice, Rule
-from ...core.errors import CellError, RankWarning
+from ...core.errors import CellError, RankWarning, new_category
 from ...core.message import Message, Remedies, Setting
 from ..linear.famd import FAMD
 from ..linear.famd_coding import Layout
@@ -33,8 +33,8 @@ class EncodeCategories(Step):
     method : str
         "one-hot" or "famd".
     unseen : str
-        A level that the training rows do not have: "error" refuses it, with its place; "ignore": 0 in all columns of
-        the category ("one-hot"), or its mean ("famd").
+        A level that the training rows do not have, or a missing one of a new row: "error" refuses it, with its place;
+        "ignore": 0 in all columns of the category ("one-hot"), or its mean ("famd").
 
     Attributes
     ----------
@@ -111,18 +111,18 @@ class EncodeCategories(Step):
         for name in self._of_kind(frames.CATEGORY):
             self._require_complete(frame, name)
 
-    def _require_complete(self, frame: pl.DataFrame, name: str) -> None:
+    def _require_complete(self, frame: pl.DataFrame, name: str, *, new: bool = False) -> None:
         missing = frame[name].is_null().to_numpy()
         if missing.any():
             level = Message("make missing values a level with ", Setting("missing_category", "level"))
             i, j = int(np.argmax(missing)), frame.columns.index(name)
-            advice = Remedies("fill it", "leave the row out", level)
+            advice = new_category() if new else Remedies("fill it", "leave the row out", level)
             raise CellError("a missing category", advice, row=i, column=j, name=name)
 
     def _require_known(self, frame: pl.DataFrame, name: str) -> None:
         known = self.levels_[name]
         new = ~frame[name].cast(pl.String).is_in(known).to_numpy()
-        if self.unseen == "error" and new.any():
+        if new.any():
             i = int(np.argmax(new))
             listed = ", ".join(map(repr, known[:6])) + (f", … ({len(known)} in all)" if len(known) > 6 else "")
             ignore = Message("ignore the column for such rows with ", Setting("unseen", "ignore"))
@@ -131,8 +131,8 @@ class EncodeCategories(Step):
             raise CellError(what, Remedies("correct it", ignore), row=i, column=j, name=name)
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
-        for name in self.levels_:
-            self._require_complete(frame, name)
+        for name in self.levels_ if self.unseen == "error" else ():
+            self._require_complete(frame, name, new=True)
             self._require_known(frame, name)
         if self.encoder_ is not None:
             if frame.height == 0:
@@ -145,7 +145,7 @@ class EncodeCategories(Step):
                 out.append(frame[name])
                 continue
             texts = frame[name].cast(pl.String)
-            out += [(texts == level).cast(pl.Float64) for level in self.levels_[name]]
+            out += [texts.eq_missing(level).cast(pl.Float64) for level in self.levels_[name]]
         return pl.DataFrame([column.rename(name) for column, name in zip(out, self.names_out_, strict=True)])
 
     def _restore(self, frame: pl.DataFrame) -> pl.DataFrame:

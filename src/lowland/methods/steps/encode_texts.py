@@ -14,7 +14,7 @@ from ...contract.fit_info import level_of_the_caller
 from ...contract.parameters import AnyOf, Choice, ColumnList, Integer, Nothing, Real, Rule
 from ...core.errors import DataError, DegenerateWarning
 from ...core.formatting import count
-from ...core.message import Message, Phrase, Remedies, Setting
+from ...core.message import CountedItem, Message, Phrase, Remedies, Setting
 from . import frames
 from .rules import StopWords
 from .step import Step
@@ -209,14 +209,13 @@ class EncodeTexts(Step):
         empty = int((np.diff(rows.indptr) == 0).sum())
         if empty:
             first = int(np.argmax(np.diff(rows.indptr) == 0))
-            warnings.warn(
-                f"text {first} of {rows.shape[0]:,}, counted from 0, has no terms{which}; its row is zeros"
-                if empty == 1
-                else f"{empty:,} texts of {rows.shape[0]:,} have no terms{which} (the first is text {first}, counted "
-                "from 0); their rows are zeros",
-                DegenerateWarning,
-                stacklevel=level_of_the_caller(),
-            )
+            item, n = CountedItem("text", first), f"{rows.shape[0]:,}"
+            text = Message(item, f" has no terms{which}; its row is zeros")
+            if empty > 1:
+                text = Message(
+                    f"{empty:,} texts of {n} have no terms{which} (the first is ", item, "); their rows are zeros"
+                )
+            warnings.warn(text, DegenerateWarning, stacklevel=level_of_the_caller())
 
     # -- tables -------------------------------------------------------------------------------------------
 

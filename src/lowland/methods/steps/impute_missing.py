@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Rule
-from ...core.errors import CellError
+from ...core.errors import CellError, new_category
 from ...core.formatting import count
 from ...core.message import Message, Remedies, Setting
 from ...core.random import seed
@@ -51,6 +51,9 @@ class ImputeMissing(Step):
     categories : str
         Missing categories: "error" refuses them, with their place; "level" makes them a level of their own, called
         "missing"; "mode" takes the most frequent level.
+    unseen : str
+        Missing categories of new rows where ``categories="error"``: "error", or "ignore", which leaves them missing for
+        `EncodeCategories` with ``unseen="ignore"``.
     n_components : "auto" or int
         Number of directions of "ppca"; "auto": by cross-validation.
     random_state : int, generator or None
@@ -83,6 +86,7 @@ class ImputeMissing(Step):
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "method": Choice(("keep", "mean", "median", "ppca")),
         "categories": Choice(("error", "level", "mode")),
+        "unseen": Choice(("error", "ignore")),
         "n_components": AnyOf((Choice(("auto",)), Integer(0))),
         "random_state": RANDOM_STATE,
     }
@@ -101,10 +105,11 @@ class ImputeMissing(Step):
         method: str = "mean",
         *,
         categories: str = "error",
+        unseen: str = "error",
         n_components: int | str = "auto",
         random_state: int | None = None,
     ) -> None:
-        self.method, self.categories = method, categories
+        self.method, self.categories, self.unseen = method, categories, unseen
         self.n_components, self.random_state = n_components, random_state
 
     def describe(self) -> str:
@@ -167,7 +172,7 @@ class ImputeMissing(Step):
             kinds = {name: pl.Float32 if schema[name] == pl.Float32 else pl.Float64 for name in gaps}
             made = [pl.col(name).cast(kinds[name]).fill_null(float(fill[name])) for name in gaps]
             frame = frames.replaced(frame, frame.select(made).get_columns())
-        return self._filled_categories(frame)
+        return self._filled_categories(frame, new=True)
 
     def _filled(self, X: Array) -> Array:
         """Return rows with their gaps filled by the Gaussian model."""
@@ -179,16 +184,19 @@ class ImputeMissing(Step):
         out[some] = np.where(gaps[some], Z * self.scale_ + self.fill_, X[some])
         return out
 
-    def _filled_categories(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _filled_categories(self, frame: pl.DataFrame, *, new: bool = False) -> pl.DataFrame:
         for name in self._of_kind(frames.CATEGORY):
             column = frame[name]
             if not column.null_count():
+                continue
+            if self.categories == "error" and new and self.unseen == "ignore":
                 continue
             if self.categories == "error":
                 i, number = int(np.argmax(column.is_null().to_numpy())), frame.columns.index(name)
                 level = Message("make missing values a level with ", Setting("missing_category", "level"))
                 mode = Message("take the most frequent level with ", Setting("missing_category", "mode"))
-                raise CellError("a missing category", Remedies("fill it", level, mode), row=i, column=number, name=name)
+                advice = new_category() if new else Remedies("fill it", level, mode)
+                raise CellError("a missing category", advice, row=i, column=number, name=name)
             filled = column.cast(pl.String).fill_null(self.levels_[name])
             if column.dtype == pl.Boolean and self.categories == "mode":
                 filled = filled == "true"
