@@ -287,3 +287,13 @@ def test_a_square_of_distances_is_not_taken_for_rows_silently(rng):
         warnings.simplefilter("always")
         lowland.dimension.estimate(D)
     assert any("looks like a distance matrix" in str(w.message) for w in told)
+
+
+@pytest.mark.parametrize(("n", "columns", "share"), [(200, 100, 0.03), (60, 300, 0.01), (120, 1000, 0.004)])
+def test_sparse_truth_values_are_estimated_without_overflow(n, columns, share):
+    """Tied distances make the radii of all scales equal, and squares of directions hardly rise."""
+    X = (np.random.default_rng(0).random((n, columns)) < share).astype(float)
+    with pytest.warns(LowlandWarning):
+        found = estimate(X)
+    value = found.consensus["nonlinear"]
+    assert 1 <= value.low <= value <= value.high

@@ -24,7 +24,6 @@ from .wording import in_words
 if TYPE_CHECKING:
     from ..data.inspection import Inspection
     from ..data.kinds import ColumnKind
-    from ..data.table import Table
 
 KEYS = {
     "file": "the file that was read",
@@ -84,7 +83,7 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     from ..core.formatting import count
     from ..data.arraytable import SparseTable
     from ..data.inspection import inspect_matrix, inspect_table
-    from ..recipes.proposal import NOTHING, proposed_command
+    from ..recipes.proposal import NOTHING, command_for_matrix, proposed_command, proposed_logarithms
 
     data = reading.read(file)
     if isinstance(data, SparseTable):
@@ -99,13 +98,16 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
             f"{file.name} is a sparse matrix of {count(matrix.n_rows, 'row')} and {count(matrix.n_columns, 'column')}; "
             f"{100 * matrix.density:.3g} % of its entries are stored."
         )
-        return Answer(facts, summary, matrix.next_command(str(file)), shown=[_grid(rows)])
+        return Answer(facts, summary, command_for_matrix(matrix, str(file)), shown=[_grid(rows)])
     found = inspect_table(data)
     kinds = data.kinds()
     told = {name: {**vars(kind), "stray": [vars(cell) for cell in kind.stray]} for name, kind in kinds.items()}
     facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told}}
-    rows = [*_rows(found), *_skewed(found, data), *_options(kinds), *(("note", text) for text in data.notes)]
     following = proposed_command(data, found, str(file), reading.words())
+    rows = [*_rows(found), *_skewed(found, proposed_logarithms(data, found), following)]
+    if getattr(data, "image_shape", None) is None:  # brightness is no code
+        rows += _options(kinds)
+    rows += [("note", text) for text in data.notes]
     summary = _sentence(file, found, following == NOTHING)
     if following == NOTHING and any(kind.kind == "text" for kind in kinds.values()):
         from ..data.table import TEXTS_TO_NUMBERS
@@ -123,7 +125,9 @@ def _options(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
     gaps = " --missing-category level" if any(kinds[name].missing for name in codes) else ""
     rows = []
     if codes:
-        rows.append(("may be codes", f"if they are, add --types category={shlex.quote(name_list(codes))}{gaps}"))
+        chosen = shlex.quote(name_list(codes)) if len(codes) <= _LISTED else "COLUMNS"
+        which = "" if len(codes) <= _LISTED else f"{_names(codes)}: "
+        rows.append(("may be codes", f"{which}if they are, add --types category={chosen}{gaps}"))
     if dates:
         rows.append(("dates", f"{_names(dates)} (left out without --dates elapsed or --dates cyclic)"))
     if unclear := [name for name in dates if len(kinds[name].formats) > 1]:
@@ -216,19 +220,12 @@ def _sentence(file: Path, found: Inspection, nothing: bool) -> str:
     return f"{text}." if said else f"{text}; no problems found."
 
 
-def _skewed(found: Inspection, table: Table) -> list[tuple[str, str]]:
-    """Propose the logarithms of skewed columns: of all columns if none is negative and many are skewed."""
-    from ..data.table import name_list
-
-    if not found.skewed:
+def _skewed(found: Inspection, logarithms: str | None, following: str) -> list[tuple[str, str]]:
+    if logarithms is None:
         return []
-    most = 2 * len(found.skewed) >= len(found.reducible) or len(found.skewed) > _LISTED
-    if most and all((table.frame[name].min() or 0) >= 0 for name in found.reducible):  # type: ignore[operator]
-        columns = "all"
-    else:
-        columns = name_list(found.skewed) if len(found.skewed) <= _LISTED else "COLUMNS"
-    text = f"{_names(found.skewed)}: a few large values may decide a map; logarithms shorten them: add --transform "
-    return [("skewed", text + shlex.quote(f"log1p={columns}"))]
+    text = f"{_names(found.skewed)}: a few large values may decide a map; logarithms shorten them: "
+    option = f"--transform {shlex.quote(logarithms)}"
+    return [("skewed", text + (f"see {option} below" if option in following else f"add {option}"))]
 
 
 def _dominating(found: Inspection) -> tuple[str, str]:

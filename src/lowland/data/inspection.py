@@ -1,4 +1,4 @@
-"""Inspection of a table: contents, problems for a reduction, and a suggested next command."""
+"""Inspection of a table: contents, and problems for a reduction."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from ..core.command_line import command_line, stem_of
 from .roles import identifiers, labels
 from .squares import missing_pairs, row_numbers
-from .table import Table, name_list, not_numeric
+from .table import Table, not_numeric
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -70,44 +69,10 @@ class Inspection:
         apart = {*self.identifiers, *self.non_numeric, *self.empty, *self.faults, *self.infinite, *self.constant}
         return [name for name in self.types if name not in apart]
 
-    def next_command(self, path: str) -> str:
-        """Return a command line that reduces this table, with an option for each problem."""
-        if self.missing_pairs is not None:
-            return self._next_for_distances(path)
-        if not self.reducible:
-            return "lowland demo"
-        name, color = next(iter(self.identifiers), None), self._color()
-        further = {*self.identifiers[1:]}.difference(self.non_numeric)
-        drop = [name for name in self.types if name in self.faults or name in self.infinite or name in further]
-        gaps = set(self.missing).difference(self.non_numeric, self.empty, drop, {color})
-        method = "probabilistic_pca" if gaps else "pca"
-        components = max(1, min(2, len({*self.reducible} - {color}), self.n_rows - 1))
-        return command_line(
-            "reduce",
-            path,
-            method=method,
-            components=components,
-            scale=self.dominated and method == "pca",  # the other method has no scale
-            drop=name_list(drop) if drop else None,
-            id=name,
-            color=color,
-            **_files(path),
-        )
-
     @property
     def dominated(self) -> bool:
         """Whether one or two columns hold most of the variance."""
         return self.dominant is not None or self.dominant_pair is not None
-
-    def _color(self) -> str | None:
-        """Return the likeliest label; a numeric column only if others remain to reduce."""
-        return next((name for name in self.categories if self.reducible != [name]), None)
-
-    def _next_for_distances(self, path: str) -> str:
-        """Return a command line that maps a distance matrix."""
-        method = "metric_mds" if self.missing_pairs else "classical_mds"
-        given = ["metric=precomputed", "weights=known" if self.missing_pairs else None]
-        return command_line("reduce", path, method=method, components=2, set=given, **_files(path))
 
 
 @dataclass(frozen=True)
@@ -127,11 +92,6 @@ class MatrixInspection:
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain values."""
         return asdict(self)
-
-    def next_command(self, path: str) -> str:
-        """Return a command line that reduces this matrix without making it dense."""
-        components = max(1, min(2, self.n_rows, self.n_columns))
-        return command_line("reduce", path, method="truncated_svd", components=components, **_files(path))
 
 
 @dataclass(frozen=True)
@@ -290,9 +250,3 @@ def _kind(dtype: pl.DataType) -> str:
     if dtype == pl.Boolean:
         return "true/false"
     return "whole numbers" if dtype.is_integer() else "numbers"
-
-
-def _files(path: str) -> dict[str, str]:
-    """Return output file names derived from the table's."""
-    stem = stem_of(path)
-    return {"out": f"{stem}-map.csv", "model": f"{stem}.lowland", "report": f"{stem}.html"}

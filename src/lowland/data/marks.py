@@ -101,13 +101,15 @@ _GROUPS = {
 
 
 def evidence(cells: pl.Series) -> MarkEvidence | None:
-    """Return which marks a column of trimmed cells uses without doubt; None if some cell is no number with any marks.
+    """Return which marks the numbers of a column of trimmed cells use without doubt; None if most cells are no numbers.
 
-    >>> evidence(pl.Series(["1.234,5", "12", None]))
+    >>> evidence(pl.Series(["1.234,5", "12", "n.d.", None]))
     MarkEvidence(decimal_comma=True, thousands='.')
     """
-    if not _matches(cells, _ANY).all(ignore_nulls=True):
+    numbers = cells.filter(_matches(cells, _ANY) & cells.str.contains("[0-9]"))
+    if 2 * len(numbers) <= cells.count():
         return None
+    cells = numbers
     thousands = next((mark for mark, pattern in _GROUPS.items() if _matches(cells, pattern).any()), None)
     return MarkEvidence(bool(_matches(cells, _DECIMAL_COMMA).any()), thousands)
 

@@ -318,8 +318,11 @@ def slopes(means: Array) -> tuple[Array, Array, Array]:
     def rise(x: Array) -> Array:
         return np.maximum(x[..., above] - x[..., below], 1e-12 * x[..., above] + 1e-300)
 
-    within = np.clip((rise(S) / rise(B)) ** 2, 1.0, MOST)
-    across = np.clip(rise(T) * rise(S) / rise(C) ** 2, within, MOST_BORDER * within)
+    def ratio(x: Array, y: Array) -> Array:  # of radii or squares that hardly rise; its square does not overflow
+        return np.minimum(rise(x) / rise(y), MOST_BORDER * MOST)
+
+    within = np.clip(ratio(S, B) ** 2, 1.0, MOST)
+    across = np.clip(ratio(T, C) * ratio(S, C), within, MOST_BORDER * within)
     return within, across, (S - B * np.sqrt(within)) / np.maximum(S[..., :1], 1e-300)
 
 
@@ -373,7 +376,7 @@ def _extrapolated(found: ScaleCurve, width: int) -> Plateau:
     x = radius**2 - (radius**2).mean()
     draws = np.vstack([found.value, (found.low + found.high) / 2])[:, :width]
     y = np.log(draws)
-    slope = (y * x).sum(axis=1) / (x * x).sum()
+    slope = (y * x).sum(axis=1) / max(float((x * x).sum()), 1e-300)  # 0 if tied distances make all radii equal
     back = np.maximum(1.0, np.exp(y.mean(axis=1) - slope * (radius**2).mean()))
     second = float(found.distances[0])
     low, high = np.quantile(back[1:], [0.025, 0.975])

@@ -15,12 +15,14 @@ from ..data.column_names import is_label
 from ..data.table import name_list
 
 if TYPE_CHECKING:
-    from ..data.inspection import Inspection
+    from ..data.inspection import Inspection, MatrixInspection
     from ..data.kinds import ColumnKind
     from ..data.table import Table
 
+_LISTED = 12  # names of skewed columns in a command
 _BELOW_LIMIT = re.compile(r"\s*[<≤]\s*[0-9.,]+\s*")
 NOTHING = "lowland demo"  # where there is nothing to reduce
+ALL_LOGARITHMS = "log1p=all"
 _LEAST_ROWS = 3
 _MOST_LEVELS = 1000  # different values of a category; the time of FAMD grows with their square
 _LEAST_CHARACTERS = 20  # of a text on average; shorter ones are names
@@ -74,6 +76,7 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
         and (_unusable(name, kind, found, mended) or _many(table, kind, name))
     ]
     used = {name: kind for name, kind in kinds.items() if name in names.difference(drop, (id, color))}
+    logarithms = proposed_logarithms(table, found)
     numbers = [name for name, kind in used.items() if kind.kind == "number" and name not in found.constant]
     categories = [name for name, kind in used.items() if kind.kind == "category"]
     if table.n_rows < _LEAST_ROWS or not (numbers or categories):
@@ -87,12 +90,30 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
         scale=(found.dominated or bool(mended)) and not categories and len(numbers) > 1,
         drop=name_list(drop) if drop else None,
         **{**(reading or {}), **(marks or {})},
+        transform=logarithms if logarithms == ALL_LOGARITHMS and not mended else None,
         missing="ppca" if gaps else None,
         missing_category="level" if any(kinds[name].missing for name in categories) else None,
         id=id,
         color=color,
         **_files(path),
     )
+
+
+def command_for_matrix(found: MatrixInspection, path: str) -> str:
+    """Return a command line that reduces a sparse matrix without making it dense."""
+    components = max(1, min(2, found.n_rows, found.n_columns))
+    return command_line("reduce", path, method="truncated_svd", components=components, **_files(path))
+
+
+def proposed_logarithms(table: Table, found: Inspection) -> str | None:
+    """Return the value of ``--transform`` for long tails: all columns if most are skewed and none is negative."""
+    skewed, lowest = found.skewed, (table.frame[name].min() for name in found.reducible)
+    if not skewed or getattr(table, "image_shape", None) is not None:  # pixels: brightness, not quantities
+        return None
+    most = 2 * len(skewed) >= len(found.reducible) or len(skewed) > _LISTED
+    if most and all((low or 0) >= 0 for low in lowest):  # type: ignore[operator]
+        return ALL_LOGARITHMS
+    return f"log1p={name_list(skewed) if len(skewed) <= _LISTED else 'COLUMNS'}"
 
 
 def _label_beside(table: Table, kinds: Mapping[str, ColumnKind]) -> str | None:
