@@ -209,8 +209,8 @@ def _to_8_bits(file: Path, image: Any) -> Any:
         raise DataError(f"{file} has pixels that are NaN or infinite; fill them or leave the image out")
     if low < 0 or high > _WHITE_16:
         raise DataError(
-            f"{file} has pixels from {low:g} to {high:g}; image files have numbers from 0 to 1, to 255 or to 65535: scale "
-            "them, or give the numbers as an array"
+            f"{file} has pixels from {low:g} to {high:g}; image files have numbers from 0 to 1, to 255 or to 65535: "
+            "scale them, or give the numbers as an array"
         )
     if image.mode.startswith("I;16") or high > 255:
         return (values / (_WHITE_16 / 255)).astype(np.uint8)
