@@ -203,8 +203,10 @@ def _target(name: str, listed: list[Any], task: str) -> tuple[Target | None, tup
     given, codes = labels(listed, len(listed), "downstream", f"the target {name!r}")
     counts = np.bincount(codes)
     if len(given) < 2 or (counts >= 2).sum() < 2:
-        values = count(len(given), "different value")
-        problem = f"the target {name!r} has {values} in {len(listed)} rows; two classes with two rows each are needed"
+        different = count(len(given), "different value")
+        problem = (
+            f"the target {name!r} has {different} in {len(listed)} rows; two classes with two rows each are needed"
+        )
         remedy = ("; for numbers use ", Setting("task", "regression")) if are_numbers and len(given) > 1 else ()
         raise DataError(_said(problem, *remedy))
     return Target(name, codes, tuple(map(str, given))), tuple(given), np.asarray(list(given))[codes]
