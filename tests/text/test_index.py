@@ -82,15 +82,19 @@ def test_parts_of_terms_sum_to_the_score():
         assert index_terms.terms[place][0][1] == pytest.approx(parts.max(), abs=1e-6)
 
 
-def test_scores_are_cosines_of_the_decomposition():
+def test_scores_are_cosines_of_coordinates_weighted_by_their_strengths():
     texts = corpus()
     index = LatentSemanticIndex(6, features="tfidf").fit(texts)
     step = lowland.steps.EncodeTexts("tfidf")
     svd = lowland.TruncatedSVD(6).fit(step.fit_transform(texts))
     D, q = svd.transform(step.transform(texts)), svd.transform(step.transform(["s2w1 s2w2"]))[0]
+    weights = np.sqrt(svd.singular_values_)
+    D, q = D * weights, q * weights
     cosines = D @ q / np.linalg.norm(D, axis=1) / np.linalg.norm(q)
     found = index.search("s2w1 s2w2", k=len(texts))
     np.testing.assert_allclose(found.scores, np.sort(cosines)[::-1], atol=1e-5)
+    beside = D @ D[7] / np.linalg.norm(D, axis=1) / np.linalg.norm(D[7])
+    np.testing.assert_allclose(index.similar(7, k=119).scores, np.sort(np.delete(beside, 7))[::-1], atol=1e-5)
     np.testing.assert_allclose(index.singular_values_, svd.singular_values_, rtol=1e-6)
 
 

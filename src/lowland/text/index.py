@@ -22,6 +22,7 @@ from ..methods.steps.encode_texts import EncodeTexts
 from ..rows.row_source import as_rows
 from ..spectral import rowspace
 from ..spectral.solved import ComponentRule, Scaling
+from . import scoring
 from .choosing import MAX_CONCEPTS, concepts_needed
 from .documents import documents_of, warn_of_repeated
 from .lookup import no_known_terms, no_weights, place_of
@@ -42,7 +43,7 @@ _ENCODER = ("features", "stop_words", "ngrams", "min_df", "max_df", "max_feature
 class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
     """Documents that can be searched by meaning: latent semantic indexing (Deerwester et al. 1990).
 
-    X ≈ U Σ Vᵀ of documents × terms;   d = Vᵀx;   score = cos(d, Vᵀq).
+    X ≈ U Σ Vᵀ of documents × terms;   d = Vᵀx;   score = cos(Σ^½ d, Σ^½ Vᵀq).
 
     Words that occur in the same documents share concepts (rows of Vᵀ), so a query finds documents that have none of its
     words. Terms and weights are those of the fit; `add` takes in further documents without a refit.
@@ -285,11 +286,10 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         """Return the k documents most similar to a document, given by its number, or by its name in ``ids_``."""
         check_is_fitted(self, "documents_")
         place = place_of(document, self.ids_, self.n_documents)
-        d = self.documents_[place]
-        length = float(np.linalg.norm(d))
-        if length == 0:
+        d = self.documents_[place : place + 1]
+        if not d.any():
             raise DataError(f"document {document!r} has no terms, so nothing is similar to it")
-        return self._nearest(d / length, k, leave_out=place)
+        return self._nearest(scoring.queries(d, self.singular_values_)[0], k, leave_out=place)
 
     def related(self, term: str, k: int = 10) -> list[tuple[str, float]]:
         """Return the k terms with the most similar meaning, as pairs (term, cosine of their rows of VΣ).
@@ -330,20 +330,18 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         return np.array((self.documents_ if documents is None else self.transform(documents))[:, :n])
 
     def _folded(self, rows: Any) -> Array:
-        """Return queries as unit vectors of concepts."""
+        """Return the coordinates of queries as what documents are multiplied with."""
         V = self.components_
         if rows.shape[0] == 1:
-            Q = (V[:, rows.indices] @ rows.data.astype(np.float32))[None]
+            Z = (V[:, rows.indices] @ rows.data.astype(np.float32))[None]
         else:
-            Q = np.asarray(rows.astype(np.float32) @ V.T)
-        lengths = np.linalg.norm(Q, axis=1, keepdims=True)
-        return np.asarray(Q / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
+            Z = np.asarray(rows.astype(np.float32) @ V.T)
+        return scoring.queries(Z, self.singular_values_)
 
     @property
     def _lengths(self) -> Array:
         if "_norms" not in self.__dict__:
-            norms = np.sqrt(np.einsum("ij,ij->i", self.documents_, self.documents_))
-            self._norms = np.where(norms > 0, norms, np.inf).astype(np.float32)  # empty documents score 0
+            self._norms = scoring.lengths(self.documents_, self.singular_values_)
         return self._norms
 
     @property
@@ -367,7 +365,7 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         return SearchResult(places, scores[places].astype(np.float64), ids, lambda found: self._parts(q, found))
 
     def _parts(self, q: Array, places: Array) -> list[list[tuple[str, float]]]:
-        """Return the terms of documents with the largest parts in the score: x_t (v_t · q) / |d|, which sum to it."""
+        """Return the terms of documents with the largest parts x_t (v_t · q) / |Σ^½ d| in the score, their sum."""
         out = []
         for i in places:
             own = slice(self.indptr_[i], self.indptr_[i + 1])
