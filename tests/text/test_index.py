@@ -267,6 +267,48 @@ def test_one_document():
     assert index.n_concepts == 1
 
 
+def test_equal_scores_keep_the_order_of_the_documents():
+    texts = ["flow wing", "panel flutter", "nose flow", "wing nose", "panel", "flow nose wing"]
+    index = LatentSemanticIndex(2, min_df=1).fit(texts)
+    found = index.search("wing", k=6)
+    tied = found.indices[np.isclose(found.scores, found.scores[0], atol=1e-6)].tolist()
+    assert tied == sorted(tied)
+    assert len(tied) == 4
+
+
+def test_documents_of_a_dict_have_names():
+    index = LatentSemanticIndex(min_df=1).fit({"x": "wing flutter", "y": "nose heat", "z": "wing"})
+    assert index.ids_ == ["x", "y", "z"]
+    assert LatentSemanticIndex(min_df=1).fit({"text": ["wing flutter", "nose heat"], "n": [1, 2]}).n_documents == 2
+
+
+def test_unknown_words_of_a_query_are_named():
+    index = LatentSemanticIndex(min_df=1).fit(["wing flutter", "nose heat"])
+    assert index.unknown_words("The WING of a condor, x") == ["condor"]
+    assert LatentSemanticIndex(min_df=1, hashing=64).fit(["wing flutter", "nose heat"]).unknown_words("condor") == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda index: index.search(None),
+        lambda index: index.search(5),
+        lambda index: index.search(["wing", 5]),
+        lambda index: index.search("wing", k=0),
+        lambda index: index.similar(None),
+        lambda index: index.similar(True),
+        lambda index: index.similar(1.0),
+        lambda index: index.similar(0, k=0),
+        lambda index: index.related("wing", k=0.5),
+        lambda index: index.concepts(0),
+    ],
+)
+def test_wrong_arguments_are_refused(wrong):
+    index = LatentSemanticIndex(min_df=1).fit(["wing flutter", "nose heat"])
+    with pytest.raises(lowland.DataError):
+        wrong(index)
+
+
 def test_queries_without_known_words_are_errors():
     index = LatentSemanticIndex(4).fit(corpus())
     with pytest.raises(DataError, match=r"none of the words of 's0w' is a term of the index; similar terms: s0w"):
