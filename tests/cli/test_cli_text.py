@@ -191,3 +191,13 @@ def test_a_table_is_indexed_in_blocks(run: Run, docs: Path) -> None:
     refused = run("text", "index", "docs.json", "--out", "d.lowland", "--stream")
     assert refused.code == 2
     assert "docs.json cannot be read in blocks; leave out --stream" in refused.err
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "blocks"])
+def test_names_that_look_like_numbers_are_kept(run: Run, stream: list[str]) -> None:
+    names = ["007", "7", "0070", "1e3"]
+    Path("t.csv").write_text("code,text\n" + "".join(f"{name},{sentence(i)}\n" for i, name in enumerate(names)))
+    words = ["--id", "code", "--min-df", 1, "--out", "t.lowland", *stream]
+    assert run("text", "index", "t.csv", *words).code == 0
+    assert lowland.load("t.lowland").ids_ == names
+    assert run("text", "similar", "t.lowland", "0070").code == 0

@@ -284,11 +284,11 @@ def _checked(work: Any, *args: Any, **options: Any) -> Any:
 
 def _documents(docs: Path, text: str | None, id: str | None, stream: bool) -> Documents:
     """Return the documents of a file or folder; ``stream``: read a table in blocks also if it fits in memory."""
-    from ..data.scans.opening import SUFFIXES, scan
-    from ..text.documents import documents_of
+    from ..data.scans.opening import SUFFIXES
+    from ..text.documents import documents_of, scanned
 
     in_blocks = stream and docs.is_file() and docs.name.lower().endswith(SUFFIXES)
-    made = documents_of(scan(docs) if in_blocks else str(docs), text, id)
+    made = documents_of(scanned(docs, id) if in_blocks else str(docs), text, id)
     if stream and made.passes is None:
         raise UsageError(f"--stream: {docs.name} cannot be read in blocks; leave out --stream, or use {_STREAMED}")
     return made

@@ -116,15 +116,27 @@ def _from_path(source: Any, column: str | None, id: str | None) -> Documents:
             return _from_folder(*files, id)
         _refuse_mixed(path)
     from ..data.reading import read
-    from ..data.scans.opening import SUFFIXES, scan
+    from ..data.scans.opening import SUFFIXES
 
     try:
-        table = read(text)
+        table = read(text, names=() if id is None else (id,))
     except FileSizeError:
         if not path.name.lower().endswith(SUFFIXES):
             raise
-        return _from_scan(scan(path), column, id)
+        return _from_scan(scanned(path, id), column, id)
     return _from_table(table, column, id)
+
+
+def scanned(path: Path, id: str | None = None) -> TableScan:
+    """Return a scan of a file whose column of names is read as it is written."""
+    from ..data.formats import BY_NAME
+    from ..data.scans.opening import scan
+
+    typeless = path.name.lower().endswith(
+        tuple(end for form in ("csv", "tsv", "txt") for end in BY_NAME[form].suffixes)
+    )
+    options: dict[str, Any] = {"types": {id: "text"}} if id is not None and typeless else {}
+    return scan(path, **options)
 
 
 def _refuse_mixed(folder: Path) -> None:
@@ -176,7 +188,7 @@ def _from_scan(table: TableScan, column: str | None, id: str | None) -> Document
     def texts() -> Iterator[Any]:
         for frame in table.frames(rows=_ROWS):
             if ids is not None and id is not None:
-                ids.extend("" if v is None else str(v) for v in frame[id].to_list())
+                ids.extend(_names(frame[id].to_list()))
             yield from frame[chosen].cast(pl.String)
 
     return Documents(texts(), ids, table.source, 2 if searched else 1)
@@ -199,8 +211,12 @@ def _from_table(table: Any, column: str | None, id: str | None) -> Documents:
         raise DataError(f"{table.source}, column {name!r}: it contains {series.dtype}, not text")
     if id is None and table.roles.get("text") == "text" and "file" in table.names:
         id = "file"  # of a folder
-    ids = None if id is None else ["" if v is None else str(v) for v in table.column(id).to_list()]
+    ids = None if id is None else _names(table.column(id).to_list())
     return Documents(series.cast(pl.String), ids, table.source)
+
+
+def _names(cells: list[Any]) -> list[str]:
+    return ["" if cell is None else str(cell).strip() for cell in cells]
 
 
 def _longest(table: Any) -> str:
