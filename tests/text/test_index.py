@@ -268,12 +268,12 @@ def test_one_document():
 
 
 def test_equal_scores_keep_the_order_of_the_documents():
-    texts = ["flow wing", "panel flutter", "nose flow", "wing nose", "panel", "flow nose wing"]
-    index = LatentSemanticIndex(2, min_df=1).fit(texts)
-    found = index.search("wing", k=6)
-    tied = found.indices[np.isclose(found.scores, found.scores[0], atol=1e-6)].tolist()
-    assert tied == sorted(tied)
-    assert len(tied) == 4
+    wings = ["The wing flutters in supersonic flow", "Flutter of panels and wings"]
+    noses = ["Heat transfer at a blunt nose", "Nose heating in hypersonic flow"]
+    shells = ["Buckling of thin shells under load", "Cylindrical shells: load and buckling"]
+    found = LatentSemanticIndex(min_df=1).fit([*wings, *noses, *shells]).search("wing", k=6)
+    np.testing.assert_allclose(found.scores, [1, 1, 1, 0, 0, 0], atol=1e-6)
+    assert found.indices.tolist() == [0, 2, 3, 1, 4, 5]  # unrounded 3, 0, 2 or another order, by the processor
 
 
 def test_documents_of_a_dict_have_names():
