@@ -49,7 +49,10 @@ def main(folder: str) -> None:
             aside = (-22, -3) if name.startswith("m") else (6, 4)
             axes.annotate(name, place, aside, textcoords="offset points", fontsize=9, weight="bold")
         for name, place in _apart(index.terms, terms):
-            axes.annotate(name, place, (6, -5), textcoords="offset points", fontsize=8, color="0.25")
+            right, up = (documents - place).T
+            covers = bool(((right > 0.02) & (right < 0.3) & (np.abs(up) < 0.05)).any())  # a title
+            aside = (6, -13 if covers else -5)
+            axes.annotate(name, place, aside, textcoords="offset points", fontsize=8, color="0.25")
         axes.set_xlim(-0.25, 2.45)
         axes.set(xlabel="concept 1", ylabel="concept 2")
         axes.axhline(0, color="0.85", linewidth=0.8, zorder=0)

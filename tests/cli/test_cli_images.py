@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,12 @@ def test_noise_is_removed(run: Any, people: Path) -> None:
         (["compress", "t.csv", "--components", "3"], 3, "neither a folder nor a file of images"),
         (["compress", "people/d0/000.png", "--components", "x"], 2, "--components x"),
         (["compress", "people/d0/000.png", "--components", "9"], 3, "--components 9: it must be"),
+        (["compress", "dot.png", "--components", "1", "--patch", "8"], 3, "--patch 8: the image has one pixel"),
+        (["compress", "dot.png", "--components", "1", "--out", "a/b.png"], 2, "--out a/b.png: folder"),
+        (["compress", "dot.png", "--components", "1", "--save", "dot.png"], 2, "--save dot.png would overwrite"),
+        (["compress", "drawing.svg", "--components", "1"], 3, "drawing.svg is neither a folder nor a file of images"),
+        (["eigenfaces", "people", "--out", "people/d0/000.png"], 2, "--out people/d0/000.png would overwrite a file"),
+        (["eigenfaces", "people", "--faces", "people/d0/000.png"], 2, "--faces people/d0/000.png would overwrite"),
         (["compress", "people/d0/000.png", "--components", "2", "--save", "a.csv"], 2, "--save a.csv"),
         (["denoise", "people/d0/000.png"], 3, "as --clean"),
         (["denoise", "people", "--width", "1"], 2, "--method kernel"),
@@ -114,6 +121,8 @@ def test_noise_is_removed(run: Any, people: Path) -> None:
 def test_wrong_input(run: Any, people: Path, words: list[str], code: int, text: str) -> None:
     Path("empty").mkdir()
     Path("t.csv").write_text("a,b\n1,2\n")
+    Path("drawing.svg").write_text("<svg/>")
+    Image.fromarray(np.zeros((1, 1), np.uint8)).save("dot.png")
     done = run("image", *words)
     assert done.code == code, done.err
     assert text in done.err
@@ -127,3 +136,22 @@ def test_compress_says_what_was_done_to_the_image(run: Any, tmp_path: Path) -> N
     done = run("image", "compress", "deep.png", "--components", 1)
     assert "1 with more than 8 bits, reduced to 8" in done.err
     assert "1 component takes" in done.err
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (5, 3)])
+@pytest.mark.parametrize("words", [[], ["--out", "s.png"], ["--patch", "2", "--out", "s.png"]])
+def test_next_commands_of_small_images_run(run: Any, shape: tuple[int, int], words: list[str]) -> None:
+    Image.fromarray(np.arange(shape[0] * shape[1], dtype=np.uint8).reshape(shape)).save("small.png")
+    if shape == (1, 1) and "--patch" in words:
+        return
+    command = run("image", "compress", "small.png", "--components", 1, *words, "--json").json["next"]
+    for _ in range(3):
+        done = run(*shlex.split(command)[1:], "--json")
+        assert done.code == 0, f"{command}: {done.err}"
+        command = done.json["next"]
+
+
+def test_recognition_says_what_was_done_to_the_images(run: Any, people: Path) -> None:
+    assert run("image", "eigenfaces", people, "--components", 5, "--model", "m.lowland").code == 0
+    Image.fromarray(np.zeros((30, 20, 3), np.uint8)).save("new/other.png")
+    assert "1 of 41 resized, 1 of them stretched" in run("image", "recognize", "m.lowland", "new", "--json").err

@@ -53,6 +53,15 @@ def test_columns_weights_directions_and_restarts(links, capsys):
     assert not json.loads(capsys.readouterr().out)["weighted"]
 
 
+def test_names_that_look_like_numbers_are_kept(links, capsys):
+    links.write_text("from,to\n007,7\n7,0070\n0070,007\n0070,7\n")
+    walk = ["--personalization", "0070=1", "--out", "s.csv", "--figure", "s.png", "--json"]
+    assert main(["pagerank", "links.csv", *walk]) == 0
+    top = json.loads(capsys.readouterr().out)["top"]
+    assert {row["node"] for row in top} == {"007", "7", "0070"}
+    assert (links.parent / "s.csv").read_text().splitlines()[1].startswith("007,")
+
+
 def test_numbered_nodes_restart_by_number(links, capsys):
     links.write_text("1 2\n2 3\n3 1\n7 1\n")
     assert main(["pagerank", "links.csv", "--sep", "space", "--personalization", "7", "--json"]) == 0
@@ -69,7 +78,8 @@ def test_numbered_nodes_restart_by_number(links, capsys):
         (["--top", "500", "--figure", "a.png"], 2, "from 1 to 100"),
         (["--figure", "a.gif"], 2, "--figure a.gif"),
         (["--out", "links.csv"], 2, "would overwrite"),
-        (["--source", "form"], 3, "--link-target"),
+        (["--source", "times"], 3, "--link-target"),
+        (["--source", "form"], 3, "did you mean 'from'"),
         (["--source", "form", "--link-target", "to"], 3, "did you mean 'from'"),
         (["--personalization", "hone"], 3, "similar: home"),
         (["--personalization", "home=-1"], 3, "the weight -1"),

@@ -47,6 +47,37 @@ def test_every_next_command_runs(run: Run, docs: Path) -> None:
         command = done.json["next"]
 
 
+def test_every_next_command_of_hashed_terms_runs(run: Run, docs: Path) -> None:
+    assert run("text", "index", docs, "--hashing", 64, "--id", "name", "--out", "h.lowland").code == 0
+    command = run("text", "concepts", "h.lowland", "-k", 1, "--json").json["next"]
+    assert command.startswith("lowland text similar h.lowland n")
+    assert run(*shlex.split(command)[1:]).code == 0
+
+
+def test_a_search_names_unknown_words_and_lists_what_has_something_in_common(run: Run, tmp_path: Path) -> None:
+    texts = ["wing flutter", "wing tail", "wings", "heat nose", "heat shock", ""]
+    Path("few.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts), encoding="utf-8")
+    assert run("text", "index", "few.jsonl", "--min-df", 1, "--out", "few.lowland").code == 0
+    done = run("text", "search", "few.lowland", "the wings of a heatt pump", "--json")
+    assert "heatt is not a term of the index; similar terms: heat\n" in done.err
+    assert "pump is not a term of the index\n" in done.err
+    assert "the is" not in done.err
+    done = run("text", "search", "few.lowland", "wing", "--json").json
+    assert {row["index"] for row in done["results"]} == {0, 1}
+    assert done["summary"].startswith("The 2 of 6 documents")
+    assert done["summary"].endswith("'wing'; the others have nothing in common with it.")
+    alone = run("text", "search", "few.lowland", "wings", "--json").json
+    assert alone["results"] == []
+    assert alone["summary"].startswith(
+        "No document has anything in common with 'wings' on 2 concepts; rarer words need"
+    )
+    assert (
+        "has a term of document 2; index the texts with more --components"
+        in run("text", "similar", "few.lowland", 2).err
+    )
+    assert "document 5 has no terms" in run("text", "similar", "few.lowland", 5).err
+
+
 def test_additions_replace_the_file_or_write_another(run: Run, index: Path, docs: Path, tmp_path: Path) -> None:
     before = index.read_bytes()
     done = run("text", "add", index, docs, "--id", "name", "--out", "more.lowland", "--json").json
@@ -66,15 +97,26 @@ def test_additions_replace_the_file_or_write_another(run: Run, index: Path, docs
         (["similar", "i.lowland", "n99"], 3, "no document named 'n99'"),
         (["similar", "i.lowland", "99"], 3, "none of the 60 documents"),
         (["add", "i.lowland", "docs.jsonl"], 3, "names"),
-        (["index", "docs.jsonl", "--out", "i.csv"], 2, "i.csv"),
+        (["index", "docs.jsonl", "--out", "i.csv"], 2, "error: --out i.csv: this file extension"),
+        (["index", "absent.jsonl", "--out", "k.lowland"], 3, "'absent.jsonl' is no file or folder\n"),
+        (["index", "mixed", "--out", "k.lowland"], 3, "1 .txt file and 2 tables; for the texts alone"),
+        (["index", "numbers.jsonl", "--out", "k.lowland"], 3, "name the field with --text"),
         (["index", "docs.jsonl", "--out", "k.lowland", "--components", "500"], 3, "at most"),
         (["index", "docs.jsonl", "--out", "k.lowland", "--ngrams", "0"], 2, "ngrams"),
-        (["index", "docs.jsonl", "--out", "k.lowland", "--text", "body"], 3, "no field 'body'"),
+        (
+            ["index", "docs.jsonl", "--out", "k.lowland", "--text", "body"],
+            3,
+            "no field 'body'; it has 'name', 'text'; set --text",
+        ),
         (["index", "docs.jsonl"], 2, "--out"),
         (["serch"], 2, "lowland text --help"),
     ],
 )
 def test_wrong_use_is_told(run: Run, index: Path, words: list[str], code: int, message: str) -> None:
+    Path("mixed").mkdir()
+    for name in ("a.txt", "b.csv", "c.csv"):
+        Path("mixed", name).write_text("a,b\n1,2\n")
+    Path("numbers.jsonl").write_text('{"n": 1}\n')
     done = run("text", *words)
     assert done.code == code, done.err
     assert message in done.err
@@ -149,3 +191,13 @@ def test_a_table_is_indexed_in_blocks(run: Run, docs: Path) -> None:
     refused = run("text", "index", "docs.json", "--out", "d.lowland", "--stream")
     assert refused.code == 2
     assert "docs.json cannot be read in blocks; leave out --stream" in refused.err
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "blocks"])
+def test_names_that_look_like_numbers_are_kept(run: Run, stream: list[str]) -> None:
+    names = ["007", "7", "0070", "1e3"]
+    Path("t.csv").write_text("code,text\n" + "".join(f"{name},{sentence(i)}\n" for i, name in enumerate(names)))
+    words = ["--id", "code", "--min-df", 1, "--out", "t.lowland", *stream]
+    assert run("text", "index", "t.csv", *words).code == 0
+    assert lowland.load("t.lowland").ids_ == names
+    assert run("text", "similar", "t.lowland", "0070").code == 0

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import lowland
 from lowland.core.errors import DataError
-from lowland.images import Eigenfaces
+from lowland.images import Eigenfaces, read
 from lowland.images.contrast import standardized
 from lowland.images.face_threshold import held_out_residuals, threshold
 
@@ -189,3 +189,21 @@ def test_the_same_seed_gives_the_same_model(digits):
     one, two = (Eigenfaces(10, random_state=3).fit(images[:100], y[:100]) for _ in range(2))
     np.testing.assert_array_equal(one.held_out_residuals_, two.held_out_residuals_)
     assert clone(one).get_params() == one.get_params()
+
+
+def test_rebuilt_faces_are_of_different_people(tmp_path, digits):
+    X, y = digits
+    for i in range(40):
+        place = tmp_path / f"d{y[i]}"
+        place.mkdir(exist_ok=True)
+        Image.fromarray((X[i] * 15).astype(np.uint8)).save(place / f"{i:03d}.png")
+    given = read(tmp_path)
+    model = Eigenfaces(5).fit(given)
+    drawn = model.plot(given, kind="rebuilt", components=[5])
+    firsts = [given.folders.index(name) for name in ("d0", "d1", "d2", "d3")]
+    shown = [axes.images[0].get_array() for axes in drawn[1::2]]
+    want = model.plot(given, kind="rebuilt", components=[5], images=firsts)[1::2]
+    for image, axes in zip(shown, want, strict=True):
+        np.testing.assert_array_equal(image, axes.images[0].get_array())
+    two = read(tmp_path).take(range(3))
+    assert len(model.plot(two, kind="rebuilt", components=[5])) == 6

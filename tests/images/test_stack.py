@@ -69,6 +69,45 @@ def test_16_bits_become_8_by_one_rule(tmp_path):
     assert read(np.full((2, 3, 3), 40_000, np.uint16)).peak == 65535  # arrays keep their bits
 
 
+def test_real_numbers_are_shares_of_white_or_as_they_are(tmp_path):
+    save(tmp_path / "shares.tif", np.array([[0.0, 0.5, 1.0]], np.float32))
+    save(tmp_path / "8 bits.tif", np.array([[0.0, 127.6, 255.0]], np.float32))
+    save(tmp_path / "16 bits.tif", np.array([[0.0, 257.0, 65535.0]], np.float32))
+    found = read(tmp_path)
+    assert {name: pixels[0].tolist() for name, pixels in zip(found.names, found.pixels, strict=True)} == {
+        "shares.tif": [0, 128, 255],
+        "8 bits.tif": [0, 128, 255],
+        "16 bits.tif": [0, 1, 255],
+    }
+    assert "3 with more than 8 bits, reduced to 8" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("pixels", "words"),
+    [
+        ([[0, np.nan]], r"odd\.tif has pixels that are NaN or infinite"),
+        ([[0, np.inf]], r"odd\.tif has pixels that are NaN or infinite"),
+        ([[-5, 7]], r"odd\.tif has pixels from -5 to 7"),
+        ([[0, 1e6]], r"odd\.tif has pixels from 0 to 1e\+06"),
+    ],
+)
+def test_real_numbers_of_other_ranges_are_refused(tmp_path, pixels, words):
+    save(tmp_path / "odd.tif", np.array(pixels, np.float32))
+    with pytest.raises(DataError, match=words):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["moving.gif", "pages.tif"])
+def test_of_several_frames_the_first_is_read_with_a_word(tmp_path, name):
+    frames = [Image.fromarray(grey(10 * i)) for i in range(3)]
+    frames[0].save(tmp_path / name, save_all=True, append_images=frames[1:])
+    save(tmp_path / "one.png", grey(1))
+    found = read(tmp_path, image_mode="grey")
+    assert found.pixels[:, 0, 0].tolist() == ([0, 1] if name < "one" else [1, 0])
+    assert "1 with several frames or pages, of which the first is read" in found.notes
+    assert not any("frames" in note for note in read(tmp_path / "one.png").notes)
+
+
 def test_photographs_are_turned_as_their_camera_says(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 6  # turn by 90 degrees

@@ -14,7 +14,7 @@ from lowland import quality
 from lowland.data.pixels import pixel_names
 from lowland.dimension import null_shares, parallel_analysis
 from lowland.plots.component_images import eigenimages, reconstructions
-from lowland.plots.correlation_map import correlations
+from lowland.plots.correlation_map import column_groups, correlations
 from lowland.plots.lecture import axes_and_projections, power_iteration, variance_by_direction
 from lowland.plots.spectrum import scree, spectrum
 from lowland.plots.style import THEMES, theme
@@ -268,6 +268,15 @@ def test_reconstructions_stand_beside_the_original(digits):
         reconstructions(model, digits, (7, 7))
     with pytest.raises(ValueError, match="rows are numbers from 0 to 1796"):
         reconstructions(model, digits, (8, 8), k=(0,), rows=[1797])
+
+
+def test_the_title_of_a_small_heat_map_is_not_cut_off(rng):
+    names = ["a very long name of a column that never ends", "b", "c", "d"]
+    shared = rng.standard_normal((30, 1))
+    ax = column_groups(shared + 0.1 * rng.standard_normal((30, 4)), names=names)
+    ax.figure.draw_without_rendering()
+    assert "frames" in ax.get_title(loc="left")
+    assert ax._left_title.get_window_extent().x1 <= ax.figure.bbox.x1
 
 
 def test_the_heat_map_has_the_ordered_correlations(wine):

@@ -100,6 +100,10 @@ def test_constant_columns_are_named_and_missing_values_refused(lab):
     for bad, text in ((lab[:2], "three or more rows"), (lab[:, :1], "two or more columns")):
         with pytest.raises(lowland.DataError, match=text):
             column_groups(bad)
+    words = lab.with_columns(pl.lit("u").alias("word"))
+    for call in (column_groups, lowland.quality.ordered_correlations):
+        with pytest.raises(lowland.DataError, match=r"contains 'u', which is not a number.*\('word'\)"):
+            call(words)
     wrong = {"threshold": 0, "duplicate": 1.5, "n_components": 99, "names": ["a"]}
     for name, value in wrong.items():
         with pytest.raises(ValueError, match=name):

@@ -231,7 +231,7 @@ def test_bad_options_are_refused(options, text):
 def test_bad_data_are_refused(rng):
     X = rng.standard_normal((30, 2))
     for y, text in (
-        (np.zeros(30), "different values"),
+        (np.zeros(30), "1 different value in"),
         (["a"] * 29, "29 values of the target for 30 rows"),
         ([None] * 25 + ["a", "b"] * 2 + ["a"], "5 rows have a target"),
         ("kind", "no column 'kind'"),
@@ -243,3 +243,38 @@ def test_bad_data_are_refused(rng):
     X[3, 1] = np.nan
     with pytest.raises(lowland.DataError, match="NaN at row 3, column 1"):
         downstream(X, [0, 1] * 15)
+
+
+@pytest.mark.parametrize(
+    ("kind", "also"), [("rare", "balanced accuracy: 50.0 %"), ("noise", "the mean: 0")], ids=["classes", "numbers"]
+)
+def test_where_nothing_is_learned_no_number_of_components_is_recommended(rng, kind, also):
+    X = rng.standard_normal((200, 4))
+    y = np.where(np.arange(200) % 50 == 0, "rare", "common") if kind == "rare" else rng.standard_normal(200)
+    found = downstream(X, y, methods=["pca"], folds=4)
+    assert not found.learns
+    assert found.smallest["pca"] == 1
+    assert "not measurably better, so there is nothing that a reduction could lose" in found.sentence
+    assert also in found.sentence
+    assert "loses nothing" not in found.sentence
+    axes = found.plot()
+    assert "ring" not in axes.get_title(loc="left")
+    learned = downstream(X, X[:, 0], methods=["pca"], folds=4)
+    assert learned.learns
+    assert "ring" in learned.plot().get_title(loc="left")
+
+
+def test_a_reduction_that_makes_the_learner_work_is_named(rng):
+    kind = np.repeat([0, 1], 60)
+    X = np.column_stack([rng.standard_normal((120, 3)) * 1000, rng.standard_normal(120) + 8 * kind])
+    found = downstream(X, kind, methods=["lda"], folds=4)
+    assert not found.learns
+    assert "Better: LDA, 1 component: " in found.sentence
+
+
+def test_a_missing_value_behind_steps_is_named_by_its_row(rng):
+    X = rng.standard_normal((30, 2))
+    X[20, 1] = np.nan
+    y = [None, None, *np.repeat(["a", "b"], 14)]
+    with pytest.raises(lowland.DataError, match=r"row 20, column 1"):
+        downstream(X, y, methods=["pca"], steps=StandardScaler(), folds=3)

@@ -137,6 +137,48 @@ def test_repeated_edges_add_their_weights():
     )
 
 
+@pytest.mark.parametrize(
+    ("ends", "names"),
+    [
+        (["01", "1", "001"], ["01", "1", "001"]),
+        (["1e5", "100000"], ["1e5", "100000"]),
+        (["1234567890" * 2 + "1", "1234567890" * 2 + "2"], ["1234567890" * 2 + "1", "1234567890" * 2 + "2"]),
+        (["18446744073709551615", "18446744073709551614"], ["18446744073709551615", "18446744073709551614"]),
+        (["2.0", "2.50", "2.5"], ["2.0", "2.50", "2.5"]),
+        (["31.12.2024", "1.1.2025"], ["31.12.2024", "1.1.2025"]),
+        (["1,000", "1000"], ["1,000", "1000"]),
+        (["true", "TRUE"], ["true", "TRUE"]),
+        (["b", "a "], ["b", "a"]),
+        (["7", "-7", "0"], [7, -7, 0]),
+        (["7.0", "8.0"], [7, 8]),
+    ],
+)
+def test_names_in_a_file_are_as_written(tmp_path, ends, names):
+    file = tmp_path / "edges.csv"
+    pairs = list(zip(ends, [*ends[1:], ends[0]], strict=True))
+    file.write_text("from;to\n" + "".join(f"{a};{b}\n" for a, b in pairs))
+    assert pagerank(file).names == names
+    columns = [f"{a};x;{b}" for a, b in pairs]
+    file.write_text("from;kind;to\n" + "\n".join(columns) + "\n")
+    assert pagerank(file, source="from", target="to").names == names
+
+
+def test_an_end_with_whole_numbers_written_as_decimals_is_the_same_node(tmp_path):
+    file = tmp_path / "edges.csv"
+    file.write_text("from,to\n1,2.0\n2,3.0\n3,1.0\n")
+    assert pagerank(file).names == [1, 2, 3]
+
+
+def test_weights_before_the_nodes_are_numbers(tmp_path):
+    file = tmp_path / "edges.csv"
+    file.write_text("weight;from;to\n1,5;01;1\n0,5;1;02\n")
+    result = pagerank(file, weight="weight")
+    assert (result.names, result.weighted) == (["01", "1", "02"], True)
+    file.write_text("weight;from;to\nmuch;01;1\n0,5;1;02\n1;1;02\n")
+    with pytest.raises(lowland.DataError, match="'much' is not a number"):
+        pagerank(file, weight="weight")
+
+
 def test_names_of_two_types_are_one_kind_of_name():
     frame = pl.DataFrame({"a": [1, 2], "b": ["2", "x"]})
     assert pagerank(frame).names == ["1", "2", "x"]

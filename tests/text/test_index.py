@@ -82,15 +82,19 @@ def test_parts_of_terms_sum_to_the_score():
         assert index_terms.terms[place][0][1] == pytest.approx(parts.max(), abs=1e-6)
 
 
-def test_scores_are_cosines_of_the_decomposition():
+def test_scores_are_cosines_of_coordinates_weighted_by_their_strengths():
     texts = corpus()
     index = LatentSemanticIndex(6, features="tfidf").fit(texts)
     step = lowland.steps.EncodeTexts("tfidf")
     svd = lowland.TruncatedSVD(6).fit(step.fit_transform(texts))
     D, q = svd.transform(step.transform(texts)), svd.transform(step.transform(["s2w1 s2w2"]))[0]
+    weights = np.sqrt(svd.singular_values_)
+    D, q = D * weights, q * weights
     cosines = D @ q / np.linalg.norm(D, axis=1) / np.linalg.norm(q)
     found = index.search("s2w1 s2w2", k=len(texts))
     np.testing.assert_allclose(found.scores, np.sort(cosines)[::-1], atol=1e-5)
+    beside = D @ D[7] / np.linalg.norm(D, axis=1) / np.linalg.norm(D[7])
+    np.testing.assert_allclose(index.similar(7, k=119).scores, np.sort(np.delete(beside, 7))[::-1], atol=1e-5)
     np.testing.assert_allclose(index.singular_values_, svd.singular_values_, rtol=1e-6)
 
 
@@ -261,6 +265,48 @@ def test_one_document():
     index = LatentSemanticIndex(min_df=1).fit(["wing and flow"])
     assert next(iter(index.search("flow")))[0] == 0
     assert index.n_concepts == 1
+
+
+def test_equal_scores_keep_the_order_of_the_documents():
+    wings = ["The wing flutters in supersonic flow", "Flutter of panels and wings"]
+    noses = ["Heat transfer at a blunt nose", "Nose heating in hypersonic flow"]
+    shells = ["Buckling of thin shells under load", "Cylindrical shells: load and buckling"]
+    found = LatentSemanticIndex(min_df=1).fit([*wings, *noses, *shells]).search("wing", k=6)
+    np.testing.assert_allclose(found.scores, [1, 1, 1, 0, 0, 0], atol=1e-6)
+    assert found.indices.tolist() == [0, 2, 3, 1, 4, 5]  # unrounded 3, 0, 2 or another order, by the processor
+
+
+def test_documents_of_a_dict_have_names():
+    index = LatentSemanticIndex(min_df=1).fit({"x": "wing flutter", "y": "nose heat", "z": "wing"})
+    assert index.ids_ == ["x", "y", "z"]
+    assert LatentSemanticIndex(min_df=1).fit({"text": ["wing flutter", "nose heat"], "n": [1, 2]}).n_documents == 2
+
+
+def test_unknown_words_of_a_query_are_named():
+    index = LatentSemanticIndex(min_df=1).fit(["wing flutter", "nose heat"])
+    assert index.unknown_words("The WING of a condor, x") == ["condor"]
+    assert LatentSemanticIndex(min_df=1, hashing=64).fit(["wing flutter", "nose heat"]).unknown_words("condor") == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda index: index.search(None),
+        lambda index: index.search(5),
+        lambda index: index.search(["wing", 5]),
+        lambda index: index.search("wing", k=0),
+        lambda index: index.similar(None),
+        lambda index: index.similar(True),
+        lambda index: index.similar(1.0),
+        lambda index: index.similar(0, k=0),
+        lambda index: index.related("wing", k=0.5),
+        lambda index: index.concepts(0),
+    ],
+)
+def test_wrong_arguments_are_refused(wrong):
+    index = LatentSemanticIndex(min_df=1).fit(["wing flutter", "nose heat"])
+    with pytest.raises(lowland.DataError):
+        wrong(index)
 
 
 def test_queries_without_known_words_are_errors():

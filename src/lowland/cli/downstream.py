@@ -176,8 +176,9 @@ def _grid(found: Downstream) -> Grid:
     grid.add_row(*_cells(found.everything, found.everything.title, ""))
     for method, best in found.smallest.items():
         for trial in found.of(method):
-            grid.add_row(*_cells(trial, trial.title, " ←" if trial.k == best else ""))
-    grid.caption = "← the smallest that loses nothing measurable; seconds and memory of one fold"
+            grid.add_row(*_cells(trial, trial.title, " ←" if found.learns and trial.k == best else ""))
+    mark = "← the smallest that loses nothing measurable; " if found.learns else ""
+    grid.caption = f"{mark}seconds and memory of one fold"
     grid.caption_justify = "left"
     return grid
 
@@ -197,7 +198,7 @@ def _next(data: Path, found: Downstream, columns: TableOptions, target: str, id:
     if not (scale or columns.recipe.sets_units) and any("of the variance, so" in text for text in found.warnings):
         return command_line("downstream", data, target=target, **words, scale=True)
     k = found.smallest.get("pca")
-    if k is not None and found.destroyed is None:
+    if k is not None and found.learns and found.destroyed is None:
         words |= {"color": target, "scale": scale, "out": "reduced.csv"}
         return command_line("reduce", data, method="pca", components=k, **words)
     if found.task == "classes":

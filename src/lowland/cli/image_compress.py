@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.table import Table as Grid
@@ -16,6 +16,9 @@ from .image_options import SheetFile, check_sheet, write_sheet
 from .name_lists import split_counts
 from .options import COMPONENTS, Common
 from .outputs import check_outputs, check_place
+
+if TYPE_CHECKING:
+    from ..images.compression import Compressed
 
 KEYS = {
     "image": "the file that was read",
@@ -64,12 +67,12 @@ def compress(
 
     counts = split_counts(components, "--components")
     check_sheet("--out", out)
-    check_outputs(figure=out, inputs=(image,))
+    check_outputs({"figure": "--out"}, figure=out, inputs=(image,))
     if save is not None:
         if save.suffix.lower() not in IMAGES:
             raise UsageError(f"--save {save}: the name must end in one of {', '.join(IMAGES)}")
         check_place("--save", save)
-        check_outputs(figure=save, inputs=(image, *([] if out is None else [out])))
+        check_outputs({"figure": "--save"}, figure=save, inputs=(image, *([] if out is None else [out])))
     given = one_image(image)
     for text in given.notes:
         note(text)
@@ -101,11 +104,23 @@ def compress(
         f"{taken} {last.n_bytes:,} bytes, {last.original_bytes:,} before; the error is {100 * last.error:.2g} % of "
         "white."
     )
-    words = {"components": components, "patch": patch or 8, "out": "sheet.png" if out is None or not patch else None}
-    following = command_line("image", "compress", image, **words)
-    if patch and out is not None:
-        following = command_line("image", "compress", image, components=2 * counts[-1], patch=patch, out=out)
+    following = command_line("image", "compress", image, **_other(last, components, out))
     return Answer(facts, summary, following, shown=[_table(results)])
+
+
+def _other(found: Compressed, components: str, out: Path | None) -> dict[str, Any]:
+    """Return the options of another compression of the image: patches, a sheet, or twice as many components."""
+    shape, k = found.original.shape, found.components
+    side, channels = max(shape[:2]), 1 if len(shape) == 2 else shape[2]
+    patch = found.patch or min(8, side)
+    drawn = out is not None and (found.patch or side < 2)
+    most = patch * patch * channels if side > 1 else 1
+    again = components if k <= most else str(most)
+    return {
+        "components": min(2 * k, most) if drawn else again,
+        "patch": patch if side > 1 else None,
+        "out": out if drawn else "sheet.png",
+    }
 
 
 def _table(results: list[dict[str, float]]) -> Grid:

@@ -81,7 +81,7 @@ def denoise(
     from ..images.stack import read
 
     check_sheet("--out", out)
-    check_outputs(figure=out, inputs=(images,))
+    check_outputs({"figure": "--out"}, figure=out, inputs=(images,))
     _check_save(save)
     if seed < 0:
         raise UsageError(f"--seed {seed}: must be 0 or greater")
@@ -129,7 +129,7 @@ def _check_save(save: Path | None) -> None:
     if save is None:
         return
     if save.suffix.lower() == ".npy":
-        check_outputs(out=save)
+        check_outputs({"out": "--save"}, out=save)
     elif save.exists() and (not save.is_dir() or any(save.iterdir())):
         raise UsageError(f"--save {save}: it exists and is not an empty folder; choose a new name")
     elif not save.absolute().parent.is_dir():

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from rich.table import Table as Grid
 
 from ..core.command_line import command_line
-from .answer import Answer, UsageError
+from .answer import Answer, UsageError, note
 from .image_options import Folder, ImageOptions, SheetFile, check_sheet, chosen_images, write_sheet
 from .options import COMPONENTS, Common, OutFile
 from .outputs import check_outputs
@@ -66,7 +66,8 @@ def eigenfaces(
         Parameter(help="Write a sheet of faces rebuilt from 0, 10, 30, 40 and 50 eigenfaces here: .png, .svg or .pdf."),
     ] = None,
     show: Annotated[
-        str | None, Parameter(help="Numbers of the images on that sheet, from 0, such as 0,5,9. Default: the first 4.")
+        str | None,
+        Parameter(help="Numbers of the images on that sheet, from 0, such as 0,5,9. Default: 4, of different people."),
     ] = None,
     model: Annotated[
         Path | None, Parameter(help="Save the model here, for `lowland image recognize`: faces.lowland.")
@@ -85,8 +86,8 @@ def eigenfaces(
 
     check_sheet("--out", out)
     check_sheet("--faces", faces)
-    check_outputs(figure=out, report=None, model=model, inputs=(images,))
-    check_outputs(figure=faces, inputs=(images, *([] if out is None else [out])))
+    check_outputs({"figure": "--out"}, figure=out, model=model, inputs=(images,))
+    check_outputs({"figure": "--faces"}, figure=faces, inputs=(images, *([] if out is None else [out])))
     if not 0 < level < 1:
         raise UsageError(f"--level {level}: must be between 0 and 1")
     if components is not None and components < 1:
@@ -197,6 +198,8 @@ def recognize(
         {} if shape is None else {"image_size": shape[1::-1], "image_mode": "grey" if len(shape) == 2 else "colour"}
     )
     given = read(images, image_shape=shape, **size)
+    for text in given.notes:
+        note(text)
     with progress_bar():
         found = fitted.recognize(given)
     table, right = found.table(), _right(fitted, given.folders, found.labels)

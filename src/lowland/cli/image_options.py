@@ -85,7 +85,7 @@ def write_sheet(path: Path, axes: Any) -> None:
 
 
 def chosen_images(text: str | None, n: int, option: str = "--show") -> list[int] | None:
-    """Return the numbers of images to draw; None for the first ones."""
+    """Return the numbers of images to draw; None if the command chooses them."""
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]

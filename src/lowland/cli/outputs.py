@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..data.formats import READABLE, WRITABLE
+from ..data.formats import IMAGES, READABLE, WRITABLE
 from .answer import UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ def is_table(path: Path) -> bool:
 
 
 def check_outputs(
+    named: Mapping[str, str] | None = None,
+    /,
     *,
     out: Path | None = None,
     keep: Path | None = None,
@@ -28,26 +31,34 @@ def check_outputs(
     inputs: tuple[Path, ...] = (),
     json: bool = False,
 ) -> None:
-    """Raise `UsageError` if an output cannot be written to its place or in its format."""
+    """Raise `UsageError` if an output cannot be written to its place or in its format.
+
+    ``named`` gives the options of a command that are named otherwise than their kinds, such as {"model": "--out"}.
+    """
     if json and out is None:
         raise UsageError("--json prints to stdout, so the data must be written to a file: add --out FILE")
-    for option, path in (("--out", out), ("--keep", keep)):
+    option_of = {kind: f"--{kind}" for kind in ("out", "keep", "model", "report", "figure")} | dict(named or {})
+    for option, path in ((option_of["out"], out), (option_of["keep"], keep)):
         if path is not None and not path.name.lower().endswith(WRITABLE):
             raise UsageError(f"{option} {path}: the name must end in one of {', '.join(WRITABLE)}")
     if model is not None and (is_table(model) or model.suffix.lower() in (".html", ".htm")):
         raise UsageError(
-            f"--model {model}: this file extension is for tables and reports; use a name such as model.lowland"
+            f"{option_of['model']} {model}: this file extension is for tables and reports; use a name such as "
+            "model.lowland"
         )
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report {report}: the name must end in .html")
     taken = {_key(path): str(path) for path in inputs}
-    named = {"--out": out, "--keep": keep, "--model": model, "--report": report, "--figure": figure}
-    for option, path in named.items():
+    for kind, path in {"out": out, "keep": keep, "model": model, "report": report, "figure": figure}.items():
+        option = option_of[kind]
         if path is None:
             continue
         check_place(option, path)
         if _key(path) in taken:
             raise UsageError(f"{option} {path} would overwrite {taken[_key(path)]}; choose another name")
+        for folder in inputs:
+            if path.is_file() and folder.is_dir() and _is_inside(path, folder):
+                raise UsageError(f"{option} {path} would overwrite a file of the folder {folder}; choose another name")
         taken[_key(path)] = f"{option} {path}"
 
 
@@ -73,6 +84,12 @@ def check_kept(out: Path | None, ids: pl.Series | None, kept: pl.DataFrame | Non
 
 def _key(path: Path) -> str:
     return os.path.realpath(path)
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    """Return whether a file is one of those that are read from a folder: tables, texts and images."""
+    read = path.name.lower().endswith((*READABLE, *IMAGES))
+    return read and Path(_key(path)).is_relative_to(_key(folder))
 
 
 def check_place(option: str, path: Path) -> None:

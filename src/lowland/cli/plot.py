@@ -87,7 +87,7 @@ def plot(
     check_format("--out", out)
     look.check()
     MapFigureOptions(out, axes=axes).check()
-    check_outputs(figure=out, inputs=(drawn,) if data is None else (drawn, data))
+    check_outputs({"figure": "--out"}, figure=out, inputs=(drawn,) if data is None else (drawn, data))
     shape = (kind, axes, look)
     if is_table(drawn) or foreign_table(drawn) is not None:
         figure, source, method = _of_table(drawn, data, shape, (x, y), color, id, metric, chosen)

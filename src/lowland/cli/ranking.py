@@ -100,6 +100,14 @@ class EdgeOptions:
             "directed": False if self.undirected else None,
         }
 
+    def read(self, edges: Path) -> Any:
+        """Read a file of edges."""
+        from ..ranking.edge_tables import read_edges
+
+        chosen = self.arguments()
+        columns = {name: chosen[name] for name in ("source", "target", "weight")}
+        return read_edges(edges, **columns, **self.reading.given())
+
     def words(self) -> dict[str, Any]:
         """Return the options for a command line on the same edges."""
         own = {"source": self.source, "link_target": self.link_target, "weight": self.weight}
@@ -233,7 +241,7 @@ def _ranked(
     if top < 1 or (figure is not None and top > _MOST_DRAWN):
         limit = f"from 1 to {_MOST_DRAWN} with --figure" if top > 0 else "at least 1"
         raise UsageError(f"--top {top}: must be {limit}")
-    table = chosen.reading.read(edges)
+    table = chosen.read(edges)
     for text in table.notes:
         note(text)
     with progress_bar():

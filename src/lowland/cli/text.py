@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ..text import LatentSemanticIndex, SearchResult
     from ..text.documents import Documents
 
+_ALL = 0.999  # share of the squared weights
+_NOTHING = 1e-6  # scores up to this are rounding
+_WRITTEN = {"model": "--out"}
 _STREAMED = ".csv, .parquet, .arrow, .jsonl or a folder of .txt files"
 INDEX_KEYS = {
     "index": "the file that was written",
@@ -98,7 +101,7 @@ def index(
     from .outputs import check_outputs
     from .recipe_options import stop_word_list
 
-    check_outputs(model=out, inputs=(docs,))
+    check_outputs(_WRITTEN, model=out, inputs=(docs,))
     made = LatentSemanticIndex(
         "auto" if components is None else components,
         features=features,
@@ -139,9 +142,14 @@ def search(
 
     Example: lowland text search docs.lowland "heat transfer at the nose" -k 5
     """
+    from ..text.lookup import spelt_like
+
     held = _index(index)
     _check_top(top)
     found = held.search(query, top)
+    for word in held.unknown_words(query):
+        near = spelt_like(word, held.terms)
+        note(f"{word} is not a term of the index" + (f"; similar terms: {', '.join(near)}" if near else ""))
     return _listed(held, query, found, command_line("text similar", index, _name(found, 0)))
 
 
@@ -187,7 +195,7 @@ def add(
     from .outputs import check_outputs
 
     held, target = _index(index), out or index
-    check_outputs(model=target, inputs=(docs, *((index,) if out is not None else ())))
+    check_outputs(_WRITTEN, model=target, inputs=(docs, *((index,) if out is not None else ())))
     before = held.n_documents
     held.add(str(docs), column=text, id=id)
     save(held, target)
@@ -221,9 +229,11 @@ def concepts(
             str(concept.number), f"{concept.strength:.3g}", own, ", ".join(_doc(held, i) for i, _ in concept.documents)
         )
     summary = f"{index.name} has {count(held.n_concepts, 'concept')} of {count(len(held.terms), 'term')}."
-    term = found[0].terms[0][0]
     told = {"concepts": [vars(concept) for concept in found]}
-    return Answer(told, summary, command_line("text search", index, term), shown=[grid])
+    following = command_line("text similar", index, _doc(held, found[0].documents[0][0]))
+    if not held.hashing:  # terms have names
+        following = command_line("text search", index, found[0].terms[0][0])
+    return Answer(told, summary, following, shown=[grid])
 
 
 def _listed(
@@ -231,21 +241,23 @@ def _listed(
 ) -> Answer:
     named = held.ids_ is not None
     grid = _grid("index", *(["id"] if named else []), "score", "terms")
+    results: list[dict[str, Any]] = []
     for place, (i, score) in enumerate(found):
+        if score <= _NOTHING:  # these have nothing in common with it
+            continue
         words = ", ".join(term for term, _ in found.terms[place])
-        grid.add_row(str(i), *([found.ids[place]] if found.ids is not None else []), f"{score:.3f}", words)
-    results = [
-        {
-            "index": i,
-            "id": None if found.ids is None else found.ids[place],
-            "score": score,
-            "terms": dict(found.terms[place]),
-        }
-        for place, (i, score) in enumerate(found)
-    ]
-    summary = f"The {len(found):,} of {count(held.n_documents, 'document')} that are most similar to "
-    summary += f"document {query}." if document else f"{query!r}."
-    return Answer({"query": query, "results": results}, summary, following, shown=[grid])
+        name = None if found.ids is None else found.ids[place]
+        grid.add_row(str(i), *([] if name is None else [name]), f"{score:.3f}", words)
+        results.append({"index": i, "id": name, "score": score, "terms": dict(found.terms[place])})
+    what = f"document {query}" if document else repr(query)
+    summary = f"The {len(results):,} of {count(held.n_documents, 'document')} that are most similar to {what}"
+    if not results:
+        summary = f"No document has anything in common with {what} on {count(held.n_concepts, 'concept')}"
+        if held.held_ < _ALL:
+            summary += "; rarer words need more --components of `lowland text index`"
+    elif len(results) < len(found):
+        summary += "; the others have nothing in common with it"
+    return Answer({"query": query, "results": results}, f"{summary}.", following, shown=[grid])
 
 
 def _index(file: Path) -> LatentSemanticIndex:
@@ -272,11 +284,11 @@ def _checked(work: Any, *args: Any, **options: Any) -> Any:
 
 def _documents(docs: Path, text: str | None, id: str | None, stream: bool) -> Documents:
     """Return the documents of a file or folder; ``stream``: read a table in blocks also if it fits in memory."""
-    from ..data.scans.opening import SUFFIXES, scan
-    from ..text.documents import documents_of
+    from ..data.scans.opening import SUFFIXES
+    from ..text.documents import documents_of, scanned
 
     in_blocks = stream and docs.is_file() and docs.name.lower().endswith(SUFFIXES)
-    made = documents_of(scan(docs) if in_blocks else str(docs), text, id)
+    made = documents_of(scanned(docs, id) if in_blocks else str(docs), text, id)
     if stream and made.passes is None:
         raise UsageError(f"--stream: {docs.name} cannot be read in blocks; leave out --stream, or use {_STREAMED}")
     return made

@@ -165,6 +165,23 @@ def as_text(name: str, cells: Any, missing: tuple[str, ...] = MISSING) -> pl.Ser
     return pl.Series(name, pc.if_else(pc.is_valid(_trimmed(cells, missing)), cells, pa.scalar(None, cells.type)))
 
 
+def as_names(name: str, cells: Any, missing: tuple[str, ...] = MISSING) -> pl.Series:
+    """Return a column of names as they are written, without space around them; plain whole numbers as integers.
+
+    Numbers that all end in .0, as data frames write whole numbers that once had gaps, are whole numbers, too.
+
+    >>> as_names("a", pa.chunked_array([["007", " 7", "NA"]])).to_list()
+    ['007', '7', None]
+    >>> as_names("a", pa.chunked_array([["12", "-7", "0"]])).to_list()
+    [12, -7, 0]
+    """
+    names = pl.Series(name, _trimmed(cells, missing))
+    bare = names.str.strip_suffix(".0") if names.str.ends_with(".0").all() else names
+    numbers = bare.cast(pl.Int64, strict=False)
+    same = numbers.count() == names.count() and (numbers.cast(pl.String) == bare).all()
+    return numbers if same else names
+
+
 def with_marks(column: Typed, marks: Marks, below_limit: str = "error") -> Typed:
     """Return a column that stayed text as numbers, if all cells are numbers with these marks; else as it is.
 

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from ..core.message import Message, Phrase, Remedies, Setting
-from .cells import MISSING, StrayCell, Typed, is_below_limit, is_written_number, typed, with_marks
+from .cells import MISSING, StrayCell, Typed, as_names, is_below_limit, is_written_number, typed, with_marks
 from .dialect import Dialect
 from .kinds import Stray
 from .marks import Marks
@@ -123,7 +123,12 @@ def type_columns(dialect: Dialect, columns: list[Any], options: ReadOptions) -> 
     ``columns`` are Arrow arrays or series, last one first; each is dropped when its series is made.
     """
     missing, below = (*MISSING, *options.na), options.below_limit or "error"
-    made = [_column(name, columns.pop(), missing, below, dialect.marks) for name in dialect.names]
+    made = [
+        _names(name, columns.pop(), missing)
+        if options.holds_names(number, name)
+        else _column(name, columns.pop(), missing, below, dialect.marks)
+        for number, name in enumerate(dialect.names)
+    ]
     marks = _marks(made, dialect, options)
     made = [with_marks(column, marks, below) for column in made]
     problems = [
@@ -147,6 +152,11 @@ def _without_nan(frame: pl.DataFrame) -> pl.DataFrame:
     floats = frame.select(pl.col(pl.Float64).is_nan().any())
     names = [column.name for column in floats.get_columns() if column[0]]
     return frame.with_columns(pl.col(names).fill_nan(None)) if names else frame
+
+
+def _names(name: str, cells: Any, missing: tuple[str, ...]) -> Typed:
+    """Return a column of names that was read as text."""
+    return Typed(as_names(name, cells.to_arrow().cast(pa.string()) if isinstance(cells, pl.Series) else cells, missing))
 
 
 def _column(name: str, cells: Any, missing: tuple[str, ...], below_limit: str, marks: Marks) -> Typed:

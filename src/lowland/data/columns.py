@@ -23,6 +23,9 @@ def finished(table: Table, options: ReadOptions) -> Table:
     """Return a table with the options applied that hold for every format."""
     if not isinstance(table, (ArrayTable, SparseTable)):
         table = _without_codes(table, options)
+        for name in options.names:
+            if isinstance(name, str):
+                table.column(name)  # an error if there is none
         roles = {role: name for role in _ROLES if (name := getattr(options, role)) is not None}
         if roles:
             table = replace(table, roles=checked_roles(table, roles))

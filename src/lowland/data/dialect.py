@@ -97,7 +97,8 @@ def _with_columns(
         for cells in doubtful
     ]
     marks = marks_of((pl.Series(cells) for cells in doubtful if cells), options.decimal, options.thousands, separator)
-    kinds = tuple(_first_kind([marks.plain(cell) for cell in cells if cell not in missing]) for cells in columns)
+    known = [[marks.plain(cell) for cell in cells if cell not in missing] for cells in columns]
+    kinds = tuple("" if options.holds_names(j, names[j]) else _first_kind(cells) for j, cells in enumerate(known))
     return Dialect(separator, header, names, skip, dialect.n_comments, dialect.comment, marks, kinds, dialect.width)
 
 

@@ -11,7 +11,7 @@ from ..core.errors import DataError
 from ..core.message import Message, Setting
 
 _CELLS = ("na", "below_limit", "decimal", "thousands")
-_TEXT = (*_CELLS, "sep", "encoding", "header", "skip_rows", "comment")
+_TEXT = (*_CELLS, "sep", "encoding", "header", "skip_rows", "comment", "names")
 _COLUMNS = ("vector", "text", "image", "normalize")
 _PACKED = ("", ".gz", ".zst")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")

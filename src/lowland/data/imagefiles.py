@@ -6,6 +6,7 @@ import io
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from .pixels import pixel_names
 MAX_PIXELS = 100_000_000  # of an image that is resized
 _MAX_COLUMNS = 5_000_000  # of the table
 _GREY = ("1", "L", "I", "F", "LA", "La")
+_WHITE_16 = 65535
 _TURNED = 5  # EXIF orientations from here on swap width and height
 _ORIENTATION = 0x0112  # the tag
 
@@ -34,12 +36,13 @@ def read_images(root: Path, files: Sequence[Path], options: ReadOptions, n_other
 
     The columns ``file`` and ``folder`` are kept aside. Pixels are in the order of rows, columns and colours, and named
     so: pixel_0_0, or pixel_0_0_red in images with colours. Photographs are turned as their EXIF data say, transparent
-    parts are laid over white, and of 16 bits the most significant count.
+    parts are laid over white, of 16 bits the most significant count, real numbers up to 1 are shares of white, and of
+    several frames or pages the first is read.
     """
     check_options(options, BY_NAME["images"], str(root))
     heads = [_head(file) for file in files]
-    sizes = [size for size, _ in heads]
-    grey = options.image_mode == "grey" or (options.image_mode is None and all(_is_grey(mode) for _, mode in heads))
+    sizes = [head.size for head in heads]
+    grey = options.image_mode == "grey" or (options.image_mode is None and all(_is_grey(head.mode) for head in heads))
     if options.image_size is None:
         odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
         if odd is not None:
@@ -70,8 +73,10 @@ def read_images(root: Path, files: Sequence[Path], options: ReadOptions, n_other
     notes = [f"{len(files)} {'grey' if grey else 'colour'} image{many} of {width} × {height} pixels"]
     notes += _resize_note(sizes, (width, height))
     notes += [f"{clear} with transparent parts, laid over white"] if clear else []
-    deep = sum(mode.startswith("I") or mode == "F" for _, mode in heads)
+    deep = sum(head.mode.startswith("I") or head.mode == "F" for head in heads)
     notes += [f"{deep} with more than 8 bits, reduced to 8"] if deep else []
+    several = sum(head.several for head in heads)
+    notes += [f"{several} with several frames or pages, of which the first is read"] if several else []
     table = ArrayTable(
         array,
         root.name or str(root),
@@ -91,10 +96,10 @@ def read_image(file: Path, mode: str | None = None) -> Any:
 
     ``mode`` is "grey" or "colour"; None: as the image is. The rules are those of `read_images`.
     """
-    size, own = _head(file)
-    grey = mode == "grey" or (mode is None and _is_grey(own))
-    width, height = size
-    return _pixels(file, grey, size)[0].reshape((height, width) if grey else (height, width, 3))
+    head = _head(file)
+    grey = mode == "grey" or (mode is None and _is_grey(head.mode))
+    width, height = head.size
+    return _pixels(file, grey, head.size)[0].reshape((height, width) if grey else (height, width, 3))
 
 
 def write_image(path: Path, pixels: Any) -> None:
@@ -141,11 +146,24 @@ def _is_grey(mode: str) -> bool:
     return mode in _GREY or mode.startswith("I;16")
 
 
-def _head(file: Path) -> tuple[tuple[int, int], str]:
-    """Return the size and the mode of an image without unpacking it; too many pixels are an error."""
+@dataclass(frozen=True)
+class _Head:
+    """What an image file says before it is unpacked: ``several`` tells of more than one frame or page."""
+
+    size: tuple[int, int]
+    mode: str
+    several: bool
+
+
+def _head(file: Path) -> _Head:
+    """Return the head of an image without unpacking it; too many pixels are an error."""
     with opened(file) as image:
         width, height = image.size
-        return ((height, width) if _orientation(image) >= _TURNED else (width, height)), image.mode
+        size = (height, width) if _orientation(image) >= _TURNED else (width, height)
+        try:
+            return _Head(size, image.mode, bool(getattr(image, "is_animated", False)))
+        except Exception as error:  # it looks for the second frame
+            raise _damaged(file, error) from error
 
 
 def _orientation(image: Any) -> int:
@@ -165,7 +183,7 @@ def _pixels(file: Path, grey: bool, size: tuple[int, int]) -> tuple[Any, bool]:
         with opened(file) as image:
             turned = _orientation(image)
             if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-                image = Image.fromarray(_to_8_bits(image))
+                image = Image.fromarray(_to_8_bits(file, image))
             plain, clear = _opaque(image)
             plain = plain.convert("L" if grey else "RGB")
             if turned > 1:
@@ -180,11 +198,23 @@ def _pixels(file: Path, grey: bool, size: tuple[int, int]) -> tuple[Any, bool]:
         raise _damaged(file, error) from error
 
 
-def _to_8_bits(image: Any) -> Any:
-    """Return the most significant 8 bits of 16; 32 bits and real numbers are taken as 16 if one exceeds 255."""
+def _to_8_bits(file: Path, image: Any) -> Any:
+    """Return the most significant 8 bits of 16; 32 bits and real numbers are taken as 16 if one exceeds 255.
+
+    Real numbers up to 1 are shares of white.
+    """
     values = np.asarray(image, dtype=np.float64)
-    deep = image.mode.startswith("I;16") or values.max() > 255
-    return np.clip(values / (257.0 if deep else 1.0), 0, 255).astype(np.uint8)
+    low, high = float(values.min()), float(values.max())
+    if not np.isfinite([low, high]).all():
+        raise DataError(f"{file} has pixels that are NaN or infinite; fill them or leave the image out")
+    if low < 0 or high > _WHITE_16:
+        raise DataError(
+            f"{file} has pixels from {low:g} to {high:g}; image files have numbers from 0 to 1, to 255 or to 65535: "
+            "scale them, or give the numbers as an array"
+        )
+    if image.mode.startswith("I;16") or high > 255:
+        return (values / (_WHITE_16 / 255)).astype(np.uint8)
+    return np.rint(255 * values if image.mode == "F" and high <= 1 else values).astype(np.uint8)
 
 
 def _opaque(image: Any) -> tuple[Any, bool]:

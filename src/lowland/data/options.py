@@ -37,6 +37,8 @@ class ReadOptions:
     skip_rows : number of lines to skip before the header.
     comment : lines that begin with this are skipped. Default: only ``#`` lines before the table.
     na : further words for missing values; those that are numbers also apply to columns of numbers.
+    names : columns whose cells are names, by their own name or number (from 0): text as it is written, so that ``007``
+        is not ``7``, unless all of them are plainly written whole numbers. Other formats than text know types already.
     below_limit : a cell such as ``<0.5`` is an error, half of the limit, or missing.
     sheet : name or number (from 0) of the sheet of a workbook.
     vector : column of equally long lists of numbers; it becomes the array, and the other columns are kept aside.
@@ -56,6 +58,7 @@ class ReadOptions:
     skip_rows: int | None = None
     comment: str | None = None
     na: tuple[str, ...] = ()
+    names: tuple[str | int, ...] = ()
     below_limit: str | None = None
     sheet: str | int | None = None
     vector: str | None = None
@@ -67,6 +70,7 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "na", _words(self.na))
+        object.__setattr__(self, "names", _columns(self.names))
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
             if value is not None and value not in choices:
@@ -89,6 +93,10 @@ class ReadOptions:
             raise _wrong("image_size", size, "it must be a width and a height in pixels, or 'common'")
         if sides:
             object.__setattr__(self, "image_size", tuple(size or ()))
+
+    def holds_names(self, number: int, name: str) -> bool:
+        """Return whether a column holds names."""
+        return number in self.names or name in self.names
 
     def given(self) -> list[str]:
         """Return the names of the options that are set."""
@@ -114,6 +122,13 @@ def _words(value: object) -> tuple[str, ...]:
     if not isinstance(words, (tuple, list)) or not all(isinstance(word, (str, int, float)) for word in words):
         raise _wrong("na", value, "it must be a word or a list of words")
     return tuple(map(str, words))
+
+
+def _columns(value: Any) -> tuple[str | int, ...]:
+    columns = (value,) if isinstance(value, str | int) else value
+    if not isinstance(columns, tuple | list) or not all(isinstance(column, str | int) for column in columns):
+        raise _wrong("names", value, "it must be a list of columns, each by its name or number")
+    return tuple(columns)
 
 
 def _wrong(name: str, value: object, why: str) -> DataError:

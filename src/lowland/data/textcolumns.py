@@ -12,7 +12,7 @@ from .marks import marks_of
 from .options import ReadOptions
 from .table import Table
 
-_ASKED = ("na", "below_limit", "decimal", "thousands")
+CELL_OPTIONS = ("na", "below_limit", "decimal", "thousands")
 
 
 def retyped(name: str, table: Table, options: ReadOptions, *, always: bool = False) -> Table:
@@ -20,7 +20,7 @@ def retyped(name: str, table: Table, options: ReadOptions, *, always: bool = Fal
 
     Without such an option, text in a file that knows types is text.
     """
-    if not always and not any(option in options.given() for option in _ASKED):
+    if not always and not any(option in options.given() for option in CELL_OPTIONS):
         return table
     texts = [column for column, dtype in table.frame.schema.items() if dtype == pl.String]
     if not texts:

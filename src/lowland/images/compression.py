@@ -130,10 +130,13 @@ def compress(image: Any, components: int, *, patch: int | None = None, bits: int
     pixels, peak = given.pixels[0], given.peak
     if bits not in BITS:
         raise DataError(Message(Setting("bits", bits), ": it must be 8 or 16"))
-    if patch is not None and (not is_whole(patch, 2) or patch > max(pixels.shape[:2])):
+    side = max(pixels.shape[:2])
+    if patch is not None and side < 2:
         raise DataError(
-            Message(Setting("patch", patch), f": it must be a whole number from 2 to {max(pixels.shape[:2])}")
+            Message(Setting("patch", patch), ": the image has one pixel, which cannot be cut; leave it out")
         )
+    if patch is not None and (not is_whole(patch, 2) or patch > side):
+        raise DataError(Message(Setting("patch", patch), f": it must be a whole number from 2 to {side}"))
     channels = 1 if pixels.ndim == 2 else pixels.shape[2]
     most = min(pixels.shape[:2]) if patch is None else patch * patch * channels
     if not is_whole(components, 1) or components > most:

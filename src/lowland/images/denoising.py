@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import DataError
+from ..core.formatting import count
 from ..core.message import Message, Setting
 from ..core.show import show
 from ..core.whole import is_whole
@@ -199,7 +200,7 @@ def _tried(
         (min(len(inside), SEARCHED), min(len(outside), _TRIED)) if method == "kernel" else (len(inside), len(outside))
     )
     times = f", {len(folds)} times" if len(folds) > 1 else ""
-    return errors, f"strength chosen on {sizes[1]} held-out images, learned from {sizes[0]} others{times}"
+    return errors, f"strength chosen on {count(sizes[1], 'held-out image')}, learned from {sizes[0]} others{times}"
 
 
 def _folds(n: int, rng: Any) -> Iterator[tuple[Array, Array]]:

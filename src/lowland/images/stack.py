@@ -119,8 +119,12 @@ def _from_table(source: Any, size: Any, mode: str | None, shape: tuple[int, ...]
 
     table = source
     if not isinstance(source, Table):
+        from ..data.formats import IMAGES
+
         path = Path(source)
         pictures = path.is_dir() or not path.exists() or path.suffix.lower() not in (".npy", ".npz")
+        if path.is_file() and pictures and not path.name.lower().endswith(IMAGES):
+            raise DataError(Message(f"{path} is neither a folder nor a file of images: ", _readable()))
         options: dict[str, Any] = {"image_size": size or "common", "image_mode": mode} if pictures else {}
         try:
             table = read_table(path, **({"format": "images"} if path.is_dir() else {}), **options)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAMES_MOST = 60  # more names would overlap
+_LONGEST = 28  # characters of a name
+_TITLE = 0.26  # inches for each point of the font: the title fits above the cells and the colour bar
 _SMALLEST = 5.0  # points: of names in small cells
 _NUMBERS_MOST = 14  # columns up to which the numbers are written in the cells
 
@@ -85,7 +87,7 @@ def column_groups(X: Any, *, numbers: bool | None = None, ax: Axes | None = None
             box.set(edgecolor=look.ink, linewidth=look.line)
             ax.add_patch(box)
         start = stop
-    heading(ax, X.drawn_words, "frames: groups of columns that move together" if ax.patches else "")
+    heading(ax, X.drawn_words, "frames: columns that move together" if ax.patches else "")
     return ax
 
 
@@ -94,7 +96,9 @@ def _heat_map(found: ColumnCorrelations, numbers: bool | None, ax: Axes | None) 
     look = current()
     d = len(found.names)
     cell = 0.046 * look.font if d <= _NUMBERS_MOST else 0.024 * look.font
-    side = min(12.0, 2.2 + cell * min(d, NAMES_MOST))
+    longest = max(len(shorten(name, _LONGEST)) for name in found.names) if d <= NAMES_MOST else 0
+    room = max(2.2, 0.9 + 0.0085 * look.font * longest)  # of names, title and colour bar
+    side = min(12.0, room + max(cell * min(d, NAMES_MOST), _TITLE * look.font))
     ax = axes_for(ax, side + 1.0, side)
     image = ax.imshow(found.values, cmap=diverging(), vmin=-1, vmax=1, interpolation="nearest")
     ax.tick_params(length=0)
@@ -102,7 +106,7 @@ def _heat_map(found: ColumnCorrelations, numbers: bool | None, ax: Axes | None) 
         spine.set_visible(False)
     color_bar(image, ax, "correlation").set_ticks([-1, -0.5, 0, 0.5, 1])
     if d <= NAMES_MOST:
-        _fit_names(ax, [literal(shorten(name, 28)) for name in found.names])
+        _fit_names(ax, [literal(shorten(name, _LONGEST)) for name in found.names])
     else:
         ax.set(xticks=[], yticks=[], xlabel=f"{d} columns")
     if numbers if numbers is not None else d <= _NUMBERS_MOST:

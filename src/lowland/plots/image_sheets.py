@@ -45,10 +45,18 @@ def _rebuilt(
     model: Eigenfaces, X: Any, components: Sequence[int] | None = None, images: Sequence[int] | None = None
 ) -> list[Axes]:
     standard, rows = model._standard(X)
-    chosen = range(min(4, len(rows))) if images is None else images
+    chosen = _of_different_people(X, len(rows)) if images is None else images
     counts = model.counts if components is None else list(components)
     assert model.image_shape_ is not None
     return reconstructions(model.pca_, standard.rows, model.image_shape_, k=counts, rows=list(chosen))
+
+
+def _of_different_people(X: Any, n: int) -> list[int]:
+    """Return the first image of each of the first four folders of images; without folders the first four images."""
+    folders = getattr(X, "folders", None)
+    firsts = list({name: i for i, name in reversed(list(enumerate(folders)))}.values()) if folders else []
+    chosen = sorted(firsts)[:4]
+    return sorted([*chosen, *(i for i in range(n) if i not in chosen)][:4])
 
 
 def _errors(model: Eigenfaces, X: Any, ax: Axes | None = None) -> Axes:
@@ -111,7 +119,8 @@ def sheet(
     panels = grid_of_axes(len(pairs), 3, width=side, height=side * height / width + text)
     off = [np.asarray(after, dtype=np.float64) - before for before, after in pairs]
     off = [one if one.ndim == 2 else one.mean(axis=2) for one in off]
-    top = float(np.percentile(np.abs(np.stack(off)), DIFFERENCES)) or 1.0
+    most = float(np.percentile(np.abs(np.stack(off)), DIFFERENCES))
+    top = most or 1.0
     for i, (before, after) in enumerate(pairs):
         for j, image in enumerate((before, after)):
             shown = np.asarray(image, dtype=np.float64)
@@ -120,6 +129,6 @@ def sheet(
                 axes.set_xlabel(literal(captions[i][j]), fontsize=look.font, color=look.ink)
         last = draw_image(panels[3 * i + 2], off[i], "difference" if i == 0 else "", (-top, top))
         if captions and i == 0:
-            scale = f"darkest colour: {100 * top / (peak - low):.2g} % of white"
+            scale = f"darkest colour: {100 * top / (peak - low):.2g} % of white" if most else "none"
             last.set_xlabel(scale, fontsize=look.font, color=look.ink)
     return panels

@@ -59,7 +59,7 @@ def downstream(X: Any, y: Any = None, *, ax: Axes | None = None, **options: Any)
         }
         beside = _beside(k, number - (len(found.smallest) - 1) / 2, log)
         axes.errorbar(beside, score, yerr=spread, label=trials[0].title, linewidth=look.line, elinewidth=0.6, **drawn)
-        best = found.smallest[method]
+        best = found.smallest[method] if found.learns else None
         if best is not None:
             axes.plot(
                 beside[k.index(best)], score[k.index(best)], "o", mfc="none", mec=color, ms=11 * size, mew=look.line
@@ -72,7 +72,8 @@ def downstream(X: Any, y: Any = None, *, ax: Axes | None = None, **options: Any)
         axes.set_ylim(bottom=max(axes.get_ylim()[0], -0.5))
     axes.set_xlabel("components")
     axes.set_ylabel("accuracy on held-out rows" if classes else "r² on held-out rows")
-    heading(axes, f"{found.learner}: {found.n_rows:,} rows, {found.folds} folds; ring: loses nothing measurable")
+    ring = "; ring: loses nothing measurable" if found.learns else ", not measurably better than without columns"
+    heading(axes, f"{found.learner}: {found.n_rows:,} rows, {found.folds} folds{ring}")
     grid_lines(axes)
     legend(axes, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return axes

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..core.errors import DataError
+from ..core.errors import CellError, DataError
 from ..core.formatting import count
 from ..core.message import Message, Owner, Setting
 from ..core.whole import is_whole
@@ -134,14 +134,30 @@ def supervised(X: Any, y: Any, steps: Any, task: str, folds: int, sample: int | 
     fold = _folds(len(known), folds, seed, None if target is None else target.codes)
     if target is None:
         _check_variation(name, values, fold, folds)
-    width = rows.shape[1] if steps is None else _numbers(_cloned(steps).fit_transform(rows)).shape[1]
+    width = rows.shape[1] if steps is None else _width_after(steps, rows, known)
     return Supervised(rows, values, target, given, fold, folds, width, steps, left_out, sampled_from)
 
 
-def _cloned(steps: Any) -> Any:
+def _width_after(steps: Any, rows: Any, places: Array) -> int:
+    """Return the number of columns that steps make; a cell that is no number is named by its row in the given table.
+
+    ``places`` are the rows of the given table that are left.
+    """
     from sklearn.base import clone
 
-    return clone(steps)
+    from ..graph.neighbors import objects
+
+    made = clone(steps)
+    try:
+        width: int = objects(_numbers(made.fit_transform(rows)), "euclidean", "downstream").shape[1]
+    except CellError as error:
+        if error.row is None or error.column is None:
+            raise
+        name = error.name
+        if name is None and hasattr(made, "get_feature_names_out"):
+            name = made.get_feature_names_out()[error.column]
+        raise error.changed(row=int(places[error.row]), name=name) from error
+    return width
 
 
 def _said(*parts: Any) -> Message:
@@ -187,13 +203,12 @@ def _target(name: str, listed: list[Any], task: str) -> tuple[Target | None, tup
     given, codes = labels(listed, len(listed), "downstream", f"the target {name!r}")
     counts = np.bincount(codes)
     if len(given) < 2 or (counts >= 2).sum() < 2:
-        raise DataError(
-            _said(
-                f"the target {name!r} has {len(given)} different values in {len(listed)} rows; two classes with two "
-                "rows each are needed. For numbers use ",
-                Setting("task", "regression"),
-            )
+        different = count(len(given), "different value")
+        problem = (
+            f"the target {name!r} has {different} in {len(listed)} rows; two classes with two rows each are needed"
         )
+        remedy = ("; for numbers use ", Setting("task", "regression")) if are_numbers and len(given) > 1 else ()
+        raise DataError(_said(problem, *remedy))
     return Target(name, codes, tuple(map(str, given))), tuple(given), np.asarray(list(given))[codes]
 
 

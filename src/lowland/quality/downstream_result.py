@@ -162,6 +162,11 @@ class Downstream:
         return min(found, key=lambda trial: (trial.k, -trial.score), default=self.everything)
 
     @property
+    def learns(self) -> bool:
+        """Whether the learner on all columns is measurably better than the baseline; if not, nothing can be lost."""
+        return self.everything.score.low > self.baseline
+
+    @property
     def sentence(self) -> str:
         """A summary; it does not depend on the measured time and memory."""
         classes, score = self.task == "classes", self.everything.score
@@ -169,13 +174,25 @@ class Downstream:
         low, high = (_score(value, classes) for value in (score.low, score.high))
         chance = f"always naming the largest class: {_score(self.baseline, classes)}" if classes else "the mean: 0"
         parts = [
-            f"The {what} of {self.learner} on all {count(self.n_columns, 'column')} is {_score(score, classes)} "
+            f"The {what} of {self.learner} on {_all_columns(self.n_columns)} is {_score(score, classes)} "
             f"(95 % interval {low} to {high}; {chance})."
         ]
-        parts += [self._said(method) for method in self.smallest]
+        parts += [self._said(method) for method in self.smallest] if self.learns else [self._nothing_learned()]
         if self.destroyed is not None:
             parts.append(self.destroyed.sentence)
         return " ".join(parts)
+
+    def _nothing_learned(self) -> str:
+        """Return why no number of components says anything, and the best reduction if the learner needs one."""
+        classes, balance = self.task == "classes", self.everything.balanced
+        text = "That is not measurably better, so there is nothing that a reduction could lose"
+        if balance is not None:
+            text += f" (balanced accuracy: {format_share(balance)})"
+        best = max(self.trials, key=lambda trial: trial.score.low, default=self.everything)
+        if best.score.low <= self.baseline:
+            return f"{text}; try another learner or other columns."
+        unit = "column" if best.method == "columns" else "component"
+        return f"{text}. Better: {best.title}, {count(best.k, unit)}: {_score(best.score, classes)}."
 
     def _said(self, method: str) -> str:
         """Return how many components of a method lose nothing."""
@@ -238,6 +255,10 @@ class Downstream:
 
     def __str__(self) -> str:
         return self.sentence
+
+
+def _all_columns(n: int) -> str:
+    return "the only column" if n == 1 else f"all {count(n, 'column')}"
 
 
 def _difference(loss: Measure, classes: bool) -> str:

@@ -13,6 +13,7 @@ from ..core import arrays
 from ..core.errors import DataError
 from ..methods.steps.align_map import AlignMap
 from ..methods.steps.chain import preprocessing
+from ..rows.row_source import as_rows
 from .reconstruction import plain_rows
 
 Array = Any
@@ -202,6 +203,10 @@ def column_names(X: Any, width: int) -> list[str]:
 
 
 def dense(X: Any) -> Array:
-    """Return rows as a dense array of float64."""
+    """Return rows as a dense array of float64; a cell that is no number is an error that names it."""
     plain = plain_rows(X)
-    return np.asarray(plain.toarray() if sp.issparse(plain) else plain, dtype=np.float64)
+    try:
+        return np.asarray(plain.toarray() if sp.issparse(plain) else plain, dtype=np.float64)
+    except (TypeError, ValueError):
+        as_rows(X)  # this error names the cell
+        raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,23 @@ def _numbers_of(column: Array) -> Array:
         raise DataError("the third column of the edges holds weights, and some are not numbers") from error
 
 
+def read_edges(file: Any, source: str | None, target: str | None, weight: str | bool | None, **options: Any) -> Table:
+    """Read a file of edges; the cells of columns that may hold nodes are names, so that ``007`` is not ``7``."""
+    from ..data.options import read_options
+    from ..data.reading import read
+    from ..data.textcolumns import CELL_OPTIONS, retyped
+
+    named = [name for name in (source, target) if name is not None]
+    # if they are not named, nodes are in the first two columns that are not the weight
+    first: list[int | str] = [] if len(named) == 2 else [0, 1, 2] if isinstance(weight, str) else [0, 1]
+    table = read(file, names=(*first, *named), **options)
+    if type(table) is not Table or not isinstance(weight, str) or table.column(weight).dtype != pl.String:
+        return table
+    cells = read_options({name: value for name, value in options.items() if name in CELL_OPTIONS})
+    typed = retyped(table.source, replace(table, frame=table.frame.select(weight)), cells, always=True)
+    return replace(table, frame=table.frame.with_columns(typed.frame[weight]), faults=typed.faults)
+
+
 def edges_of_table(table: Table, source: str | None, target: str | None, weight: str | bool | None) -> RawEdges:
     """Return the edges of a table; nodes are numbered in the order of their first edge."""
     columns = _chosen(table, source, target, weight)
@@ -106,6 +124,17 @@ def _chosen(
         return rest[0], rest[1], rest[2]
     if len(rest) == 3 and weight is False:
         return rest[0], rest[1], None
+    if len(rest) == 3 and own is None and weight is None:
+        raise DataError(
+            Message(
+                f"{table.source}: the third column, {rest[2]!r}, contains no numbers, so no weights; ignore it with ",
+                Phrase("weight=False", "--weight none"),
+                ", or, if the nodes are in other columns, choose them with ",
+                Setting("source"),
+                " and ",
+                Setting("target"),
+            )
+        )
     if len(table.names) == 1:
         raise DataError(
             Message(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -83,7 +84,8 @@ def _read(
     from ..data.arraytable import ArrayTable, SparseTable
     from ..data.reading import read
 
-    table = read(edges)
+    is_file = isinstance(edges, str | os.PathLike) or hasattr(edges, "read")
+    table = edge_tables.read_edges(edges, source, target, weight) if is_file else read(edges)
     if isinstance(table, SparseTable):
         return _of_matrix(table.matrix, weight is not False), True
     if isinstance(table, ArrayTable) and source is None and target is None:

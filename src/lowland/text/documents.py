@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,14 @@ import polars as pl
 
 from ..contract.fit_info import level_of_the_caller
 from ..core.errors import DataError, FileSizeError, LowlandWarning
-from ..core.message import Message, Setting
+from ..core.formatting import count
+from ..core.message import Message, Phrase, Setting
 from ..data.scans.table_scan import TableScan
 from ..data.source import Source
 
 _ROWS = 4096  # rows of a table that are held at a time
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
+_COLUMN = Phrase("column", "--text")  # the option that names the texts
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".jsonl.zst", ".ndjson.zst")
 
 
@@ -48,7 +50,7 @@ class Documents:
 
 
 def documents_of(source: Any, column: str | None = None, id: str | None = None) -> Documents:
-    """Return the documents of a list, an iterator, a column, a table, a scan, a file or a folder.
+    """Return the documents of a list, an iterator, a dict from names to texts, a table, a scan, a file or a folder.
 
     ``column`` names the column of text (default: the longest), ``id`` a column with the name of each document. JSON
     lines and folders of texts are read one document at a time, a scan and a table that does not fit in memory in
@@ -63,7 +65,11 @@ def documents_of(source: Any, column: str | None = None, id: str | None = None) 
         return _from_path(source, column, id)
     if isinstance(source, TableScan):
         return _from_scan(source, column, id)
-    if isinstance(source, pl.DataFrame | pl.LazyFrame) or (hasattr(source, "columns") and hasattr(source, "iloc")):
+    if isinstance(source, Mapping) and all(isinstance(text, str) for text in source.values()):
+        return Documents(list(source.values()), [str(name) for name in source])
+    if isinstance(source, Mapping | pl.DataFrame | pl.LazyFrame) or (
+        hasattr(source, "columns") and hasattr(source, "iloc")
+    ):
         from ..data.reading import read
 
         return _from_table(read(source), column, id)
@@ -97,7 +103,8 @@ def _from_path(source: Any, column: str | None, id: str | None) -> Documents:
         exists = False
     if not exists:
         shown = text if len(text) <= 60 else text[:59] + "…"
-        raise DataError(f"{shown!r} is no file or folder; documents in memory are a list of texts, such as [text]")
+        in_memory = Phrase("; documents in memory are a list of texts, such as [text]", "")
+        raise DataError(Message(f"{shown!r} is no file or folder", in_memory))
     path = Path(text)
     if path.name.lower().endswith(_LINES) and path.is_file():
         return _from_lines(path, column, id)
@@ -107,16 +114,46 @@ def _from_path(source: Any, column: str | None, id: str | None) -> Documents:
         files = text_files(path)
         if files is not None:
             return _from_folder(*files, id)
+        _refuse_mixed(path)
     from ..data.reading import read
-    from ..data.scans.opening import SUFFIXES, scan
+    from ..data.scans.opening import SUFFIXES
 
     try:
-        table = read(text)
+        table = read(text, names=() if id is None else (id,))
     except FileSizeError:
         if not path.name.lower().endswith(SUFFIXES):
             raise
-        return _from_scan(scan(path), column, id)
+        return _from_scan(scanned(path, id), column, id)
     return _from_table(table, column, id)
+
+
+def scanned(path: Path, id: str | None = None) -> TableScan:
+    """Return a scan of a file whose column of names is read as it is written."""
+    from ..data.formats import BY_NAME
+    from ..data.scans.opening import scan
+
+    typeless = path.name.lower().endswith(
+        tuple(end for form in ("csv", "tsv", "txt") for end in BY_NAME[form].suffixes)
+    )
+    options: dict[str, Any] = {"types": {id: "text"}} if id is not None and typeless else {}
+    return scan(path, **options)
+
+
+def _refuse_mixed(folder: Path) -> None:
+    """Raise for a folder of texts and of tables, which is neither a collection of texts nor a table in parts."""
+    if not folder.is_dir():
+        return
+    from ..data.folders import files_inside
+    from ..data.formats import READABLE
+
+    names = [file.name.lower() for file in files_inside(folder)]
+    texts = sum(name.endswith(".txt") for name in names)
+    tables = sum(name.endswith(READABLE) for name in names) - texts
+    if texts and tables:
+        raise DataError(
+            f"{folder} contains {count(texts, '.txt file')} and {count(tables, 'table')}; for the texts alone give a "
+            f"pattern, such as {str(folder / '*.txt')!r}"
+        )
 
 
 def _from_folder(root: Path, files: list[Path], id: str | None) -> Documents:
@@ -151,7 +188,7 @@ def _from_scan(table: TableScan, column: str | None, id: str | None) -> Document
     def texts() -> Iterator[Any]:
         for frame in table.frames(rows=_ROWS):
             if ids is not None and id is not None:
-                ids.extend("" if v is None else str(v) for v in frame[id].to_list())
+                ids.extend(_names(frame[id].to_list()))
             yield from frame[chosen].cast(pl.String)
 
     return Documents(texts(), ids, table.source, 2 if searched else 1)
@@ -174,8 +211,12 @@ def _from_table(table: Any, column: str | None, id: str | None) -> Documents:
         raise DataError(f"{table.source}, column {name!r}: it contains {series.dtype}, not text")
     if id is None and table.roles.get("text") == "text" and "file" in table.names:
         id = "file"  # of a folder
-    ids = None if id is None else ["" if v is None else str(v) for v in table.column(id).to_list()]
+    ids = None if id is None else _names(table.column(id).to_list())
     return Documents(series.cast(pl.String), ids, table.source)
+
+
+def _names(cells: list[Any]) -> list[str]:
+    return ["" if cell is None else str(cell).strip() for cell in cells]
 
 
 def _longest(table: Any) -> str:
@@ -206,7 +247,7 @@ def _from_lines(path: Path, column: str | None, id: str | None) -> Documents:
                             Message(
                                 f"{path.name}, line {number} has no field {name!r}; it has "
                                 f"{', '.join(map(repr, list(record)[:8]))}; set ",
-                                Setting("text" if name == chosen else "id"),
+                                _COLUMN if name == chosen else Setting("id"),
                             )
                         )
                 if ids is not None and id is not None:
@@ -231,5 +272,5 @@ def _longest_value(path: Path, record: dict[str, Any]) -> str:
     if "text" in lengths:
         return "text"
     if not lengths:
-        raise DataError(f"{path.name}, line 1 has no text; name the field with column")
+        raise DataError(Message(f"{path.name}, line 1 has no text; name the field with ", _COLUMN))
     return max(lengths, key=lambda name: lengths[name])

@@ -17,14 +17,14 @@ from ..contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Rule
 from ..core.errors import DataError, LowlandWarning
 from ..core.formatting import count
 from ..core.random import seed
-from ..core.whole import is_whole
 from ..methods.steps.encode_texts import EncodeTexts
 from ..rows.row_source import as_rows
 from ..spectral import rowspace
 from ..spectral.solved import ComponentRule, Scaling
+from . import scoring
 from .choosing import MAX_CONCEPTS, concepts_needed
 from .documents import documents_of, warn_of_repeated
-from .lookup import no_known_terms, no_weights, place_of
+from .lookup import check_count, no_coordinates, no_known_terms, no_weights, place_of, query_texts, unknown_words
 from .results import Concept, SearchResult, heaviest, strongest
 from .updating import drift_of, grown, known_share
 
@@ -34,6 +34,7 @@ REFIT_DRIFT = 0.01  # Cranfield: 0.004 after 20 % more documents, 9 of 10 found 
 _SQUARE = 2000  # documents or terms whose square is decomposed whole
 _BLOCK = 1 << 16  # documents that are projected at a time
 _QUERIES = 1 << 25  # scores that a batch of queries holds at a time
+_DIGITS = 6  # of scores, for ties to keep the order of the documents: scores are computed in float32
 _TERMS_SHOWN = 5
 _RARE = 5  # documents of a term below which `related` leaves it out
 _ENCODER = ("features", "stop_words", "ngrams", "min_df", "max_df", "max_features", "hashing")
@@ -42,7 +43,7 @@ _ENCODER = ("features", "stop_words", "ngrams", "min_df", "max_df", "max_feature
 class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
     """Documents that can be searched by meaning: latent semantic indexing (Deerwester et al. 1990).
 
-    X ≈ U Σ Vᵀ of documents × terms;   d = Vᵀx;   score = cos(d, Vᵀq).
+    X ≈ U Σ Vᵀ of documents × terms;   d = Vᵀx;   score = cos(Σ^½ d, Σ^½ Vᵀq).
 
     Words that occur in the same documents share concepts (rows of Vᵀ), so a query finds documents that have none of its
     words. Terms and weights are those of the fit; `add` takes in further documents without a refit.
@@ -261,14 +262,13 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         A query without a known term is an error. The result iterates over pairs (index, score).
         """
         check_is_fitted(self, "documents_")
-        if not is_whole(k, 1):
-            raise DataError(f"search: k must be a whole number ≥ 1; got {k!r}")
+        check_count("search", "k", k)
         if isinstance(query, str):
             q = self.encoder_.encode([query])
             if q.nnz == 0:
                 raise self._no_terms(query)
             return self._nearest(self._folded(q)[0], k)
-        queries = list(query)
+        queries = query_texts(query)
         rows = self.encoder_.encode(queries)
         empty = np.flatnonzero(np.diff(rows.indptr) == 0)
         if len(empty):
@@ -281,15 +281,20 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
             out += [self._result(q, s, k) for q, s in zip(Q[start : start + step], scores, strict=True)]
         return out
 
+    def unknown_words(self, query: str) -> list[str]:
+        """Return the words of a query that are no terms of the index, which a search ignores."""
+        check_is_fitted(self, "documents_")
+        return unknown_words(query, self.encoder_)
+
     def similar(self, document: int | str, k: int = 10) -> SearchResult:
         """Return the k documents most similar to a document, given by its number, or by its name in ``ids_``."""
         check_is_fitted(self, "documents_")
+        check_count("similar", "k", k)
         place = place_of(document, self.ids_, self.n_documents)
-        d = self.documents_[place]
-        length = float(np.linalg.norm(d))
-        if length == 0:
-            raise DataError(f"document {document!r} has no terms, so nothing is similar to it")
-        return self._nearest(d / length, k, leave_out=place)
+        d = self.documents_[place : place + 1]
+        if not d.any():
+            raise no_coordinates(document, bool(self.indptr_[place + 1] > self.indptr_[place]))
+        return self._nearest(scoring.queries(d, self.singular_values_)[0], k, leave_out=place)
 
     def related(self, term: str, k: int = 10) -> list[tuple[str, float]]:
         """Return the k terms with the most similar meaning, as pairs (term, cosine of their rows of VΣ).
@@ -297,6 +302,7 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         Terms of fewer than 5 documents (√N/2 of small collections) are left out: their place is chance.
         """
         check_is_fitted(self, "documents_")
+        check_count("related", "k", k)
         row = self.encoder_.encode([term])
         if row.nnz == 0:
             raise self._no_terms(term)
@@ -311,8 +317,10 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
     def concepts(self, n: int | None = None, *, terms: int = 8, documents: int = 5) -> list[Concept]:
         """Return the first n concepts (default: all) with the terms and documents of the largest weights."""
         check_is_fitted(self, "documents_")
+        n = self.n_concepts if n is None else n
+        check_count("concepts", "n", n)
         out = []
-        for c in range(min(n or self.n_concepts, self.n_concepts)):
+        for c in range(min(n, self.n_concepts)):
             v, d = self.components_[c], self.documents_[:, c]
             own = [(self.terms[j], float(v[j])) for j in heaviest(v, terms)]
             told = [(int(i), float(d[i])) for i in heaviest(d, documents)]
@@ -330,20 +338,18 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         return np.array((self.documents_ if documents is None else self.transform(documents))[:, :n])
 
     def _folded(self, rows: Any) -> Array:
-        """Return queries as unit vectors of concepts."""
+        """Return the coordinates of queries as what documents are multiplied with."""
         V = self.components_
         if rows.shape[0] == 1:
-            Q = (V[:, rows.indices] @ rows.data.astype(np.float32))[None]
+            Z = (V[:, rows.indices] @ rows.data.astype(np.float32))[None]
         else:
-            Q = np.asarray(rows.astype(np.float32) @ V.T)
-        lengths = np.linalg.norm(Q, axis=1, keepdims=True)
-        return np.asarray(Q / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
+            Z = np.asarray(rows.astype(np.float32) @ V.T)
+        return scoring.queries(Z, self.singular_values_)
 
     @property
     def _lengths(self) -> Array:
         if "_norms" not in self.__dict__:
-            norms = np.sqrt(np.einsum("ij,ij->i", self.documents_, self.documents_))
-            self._norms = np.where(norms > 0, norms, np.inf).astype(np.float32)  # empty documents score 0
+            self._norms = scoring.lengths(self.documents_, self.singular_values_)
         return self._norms
 
     @property
@@ -362,12 +368,12 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         return self._result(q, scores, min(k, self.n_documents - (leave_out is not None)))
 
     def _result(self, q: Array, scores: Array, k: int) -> SearchResult:
-        places = strongest(scores, k)
+        places = strongest(scores.round(_DIGITS), k)
         ids = None if self.ids_ is None else [self.ids_[i] for i in places]
         return SearchResult(places, scores[places].astype(np.float64), ids, lambda found: self._parts(q, found))
 
     def _parts(self, q: Array, places: Array) -> list[list[tuple[str, float]]]:
-        """Return the terms of documents with the largest parts in the score: x_t (v_t · q) / |d|, which sum to it."""
+        """Return the terms of documents with the largest parts x_t (v_t · q) / |Σ^½ d| in the score, their sum."""
         out = []
         for i in places:
             own = slice(self.indptr_[i], self.indptr_[i + 1])

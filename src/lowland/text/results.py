@@ -18,8 +18,8 @@ _ROUNDING = 1e-6  # of the largest weight: weights are kept in float32
 class SearchResult:
     """Documents in the order of their similarity to a query; iterates over pairs (index, score).
 
-    ``indices`` and ``scores`` (cosine similarities) are arrays; ``ids`` are the names of the documents, or None;
-    ``terms`` are, for each document, its terms with the largest part in the score, whether the query has them or not.
+    ``indices`` and ``scores`` are arrays; ``ids`` are the names of the documents, or None; ``terms`` are, for each
+    document, its terms with the largest part in the score, whether the query has them or not.
 
     >>> result = SearchResult(np.array([4, 2]), np.array([0.9, 0.5]))
     >>> list(result)

@@ -18,7 +18,7 @@ from .remote import is_url, remote_files
 from .table_scan import ScanOptions, TableScan
 
 _GLOB = "*?["
-_NOT_OF_TEXT = ("text", "image", "normalize", "vector")
+_NOT_OF_TEXT = ("text", "image", "normalize", "vector", "names")
 _TEXT = (*(name for name in READ_FORMATS["csv"].options if name not in _NOT_OF_TEXT), "n_rows", "types")
 
 

@@ -20,6 +20,7 @@ from .rules import StopWords
 from .step import Step
 from .text_weights import FEATURES, global_weights, weighted
 from .training_rows import Passes, TrainingRows
+from .words import words
 
 Array = Any
 Column = str | int
@@ -31,8 +32,9 @@ class EncodeTexts(Step):
     """Turn a column of texts into sparse rows: a column for each term, weighted.
 
     Terms are the words of two or more letters or digits, in lower case (scikit-learn's `CountVectorizer`), and runs of
-    up to ``ngrams`` of them. Terms and weights are learned from the training texts; unknown words of new texts are
-    ignored. A missing text is an empty text; a text without known terms is a row of zeros.
+    up to ``ngrams`` of them. Of scripts without spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese)
+    they are pairs of neighbouring letters. Terms and weights are learned from the training texts; unknown words of new
+    texts are ignored. A missing text is an empty text; a text without known terms is a row of zeros.
 
     Parameters
     ----------
@@ -163,8 +165,9 @@ class EncodeTexts(Step):
     def _new_vectorizer(self, terms: Sequence[str] | None) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
-        words = self.stop_words if self.stop_words is None or isinstance(self.stop_words, str) else [*self.stop_words]
-        shared: dict[str, Any] = {"stop_words": words, "ngram_range": (1, self.ngrams), "dtype": np.float64}
+        left = self.stop_words if self.stop_words is None or isinstance(self.stop_words, str) else [*self.stop_words]
+        shared: dict[str, Any] = {"stop_words": left, "ngram_range": (1, self.ngrams), "dtype": np.float64}
+        shared |= {"tokenizer": words, "token_pattern": None}
         if self.hashing:
             return HashingVectorizer(n_features=self.hashing, norm=None, alternate_sign=False, **shared)
         return CountVectorizer(vocabulary=None if terms is None else {t: i for i, t in enumerate(terms)}, **shared)
