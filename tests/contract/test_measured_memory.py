@@ -161,7 +161,6 @@ CASES = {
     "several weights": case([60_000, 3], sheet=True, method="ModifiedLLE"),
     "small": case([30_000, 60]),
     "small, graph": case([20_000, 3], sheet=True, method="LaplacianEigenmaps"),
-    "small, square": case([800, 800], method="LaplacianEigenmaps"),
 }
 QUICK = (  # a table of each kind
     *("covariance", "EM, fewer rows", "wide, sparse", "wide", "wide, 8 threads", "wide, not centred"),
