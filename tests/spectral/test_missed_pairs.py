@@ -167,7 +167,7 @@ def test_planted_multiplicities_and_clusters(name, bulk, step):
 @pytest.mark.parametrize("tol", [0.5, 0.3, 0.1, 1e-2, 1e-3])
 def test_planted_triplets_at_loose_tolerances(tol, step):
     """Each value is within tol·σ₁ of the truth, so none was missed, and the residual is measured."""
-    wrong, stopped, count = [], [], 0
+    wrong, stopped = [], []
     bulks = [bulk for bulk in BULKS if bulk != "negative"]
     product = list(itertools.product(MULTIPLICITIES, WIDTHS, PLACES, bulks))
     stride = 1 if step == 1 else 2 * step
@@ -176,7 +176,6 @@ def test_planted_triplets_at_loose_tolerances(tol, step):
         n, k = sizes(number), wanted(place, multiplicity)
         values = np.abs(spectrum(n, multiplicity, width, bulk, np.random.default_rng(number)))
         found = singular(Turned(values, rows=n + 150), k, solver="krylov", tol=tol)
-        count += 1
         if not found.converged:
             stopped.append(case)
         elif found.residual > tol or np.abs(found.values - np.sort(values)[::-1][:k]).max() > tol:
