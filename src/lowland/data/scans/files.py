@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+import os
+from collections.abc import Callable
+from typing import Any, BinaryIO
 
 from ...core.errors import DataError
 from ..source import Source
 
 _END_BYTES = 1 << 16
+_DROP_BYTES = 1 << 25
 
 
 def digest_of(file: Source) -> dict[str, Any]:
@@ -31,3 +34,23 @@ def require_unpacked(file: Source) -> None:
         )
     if file.path is None and not file.remote:
         raise DataError(f"{file.name} is not a file that workers can open; save it as a file first")
+
+
+def drop_behind(opened: BinaryIO, file: Source) -> Callable[[], None]:
+    """Return a function that takes the bytes read so far out of the page cache, if the file does not fit in it.
+
+    The next pass would not find them there anyway: the system would have dropped them for later ones, page by page, on
+    the processors that the fit needs.
+    """
+    if not hasattr(os, "posix_fadvise") or file.path is None or file.packing or file.stamp()[0] <= os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        return lambda: None
+    done = opened.tell()
+
+    def forget() -> None:
+        nonlocal done
+        end = opened.tell()
+        if end - done >= _DROP_BYTES:
+            os.posix_fadvise(opened.fileno(), done, end - done, os.POSIX_FADV_DONTNEED)
+            done = end
+
+    return forget
