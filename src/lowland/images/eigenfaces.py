@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -17,6 +16,7 @@ from ..contract.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer,
 from ..core.errors import DataError
 from ..core.message import Message, Setting, message
 from ..core.show import show
+from ..core.whole import is_whole
 from ..graph.neighbors import searcher
 from ..methods.linear.pca import PCA
 from ..quality.rebuilt_rows import check_counts, partial_reconstruction
@@ -165,11 +165,9 @@ class Eigenfaces(
 
     def _check_components(self, images: int, pixels: int) -> None:
         """Raise DataError if there are more eigenfaces than images or pixels."""
-        if isinstance(self.n_components, numbers.Integral) and self.n_components > (most := min(images, pixels)):
-            text = (
-                f"Eigenfaces: {{n_components}} is more than min(images, pixels) = {most} ({images} images of {pixels} "
-            )
-            text += f"pixels); ask for {most} at most"
+        if is_whole(self.n_components, 1 + (most := min(images, pixels))):
+            size = f"({images} images of {pixels} pixels); ask for {most} at most"
+            text = f"Eigenfaces: {{n_components}} is more than min(images, pixels) = {most} {size}"
             raise DataError(message(text, n_components=self.n_components))
 
     def transform(self, X: Any) -> Array:

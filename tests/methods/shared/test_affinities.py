@@ -239,7 +239,7 @@ def test_a_full_kernel_of_a_long_line_is_the_precomputed_one(Model, rng):
     signs = np.sign((model.embedding_ * given.embedding_).sum(axis=0))
     np.testing.assert_allclose(model.embedding_ * signs, given.embedding_, atol=1e-5)
     with pytest.raises(
-        lowland.DataError, match="bandwidth=0.001 is too small: the nearest points of most points are more"
+        lowland.DataError, match=r"bandwidth=0\.001 is too small: the nearest points of most points are more"
     ):
         Model(2, affinity="rbf", bandwidth=0.001).fit(X)
 

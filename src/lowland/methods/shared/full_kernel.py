@@ -24,8 +24,8 @@ from ...spectral.solve import DENSE_LIMIT
 from ...spectral.solve_costs import krylov_bytes
 from .affinities import fit_affinities, gives_affinities, piece_of
 from .graph_based import side_by_side
-from .laplacian_map import bandwidth_of
 from .neighborhood import components_of_points, keep_points, learn_points, rule_of
+from .pair_units import degree
 from .placing import points_of
 
 Array = Any
@@ -128,12 +128,12 @@ def _widths(model: Any, D: Array) -> tuple[Array | float, Array]:
     most = len(D) - 1
     k = most if model.n_neighbors is None else min(int(model.n_neighbors), most)
     if not isinstance(model.bandwidth, str):
-        return bandwidth_of(model, None), D.min(axis=1)
+        return float(model._in_unit(float(model.bandwidth), degree(model))), D.min(axis=1)
     near = np.concatenate([np.sort(np.partition(D[part], k - 1, axis=1)[:, :k], axis=1) for part in tiles(len(D))])
     return (near[:, middle(k)].copy() if model.bandwidth == "adaptive" else float(np.median(near))), near[:, 0]
 
 
-def _weigh(D: Array, sigma: Array | float) -> None:
+def _weigh(D: Array, sigma: Array) -> None:
     """Replace distances by their weights, a few rows at a time."""
 
     def work(part: slice) -> None:
