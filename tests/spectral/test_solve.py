@@ -86,8 +86,22 @@ def test_wrong_questions_are_refused(rng):
             singular(A, k)
     with pytest.raises(ValueError, match="which must be 'largest' or 'smallest'; got 'top'"):
         eigen(A, 1, which="top")
-    with pytest.raises(ValueError, match="is not symmetric: use `singular`"):
-        eigen(Dense(np.ones((3, 3))), 1)
+    with pytest.raises(ValueError, match=r"Dense\(2 × 2\) is not marked as symmetric.*numpy\.linalg\.eig"):
+        eigen(Dense(np.array([[2.0, 3.0], [2.0, 1.0]])), 2)
+    for crooked in (np.array([[2.0, 3.0], [2.0, 1.0]]), np.triu(rng.random((600, 600)))):
+        for marks in ({"symmetric": True}, {"psd": True}):
+            with pytest.raises(ValueError, match="the matrix is not symmetric: A − Aᵀ reaches"):
+                Dense(crooked, **marks)
+    assert Dense(np.triu(np.ones((3, 3))), symmetric=True, check=False).symmetric
+    even = rng.random((600, 600)).astype(np.float32)
+    assert Dense(even @ even.T, psd=True).symmetric  # up to rounding
+    for solve in (eigen, singular):
+        with pytest.raises(
+            TypeError, match=rf"{solve.__name__} takes an operator, not ndarray: .*lowland\.spectral\.Dense"
+        ):
+            solve(np.eye(3), 1)
+        with pytest.raises(TypeError, match=r"not csr_array: .*lowland\.spectral\.Sparse"):
+            solve(sp.eye_array(3, format="csr"), 1)
     for solve in (eigen, singular):
         with pytest.raises(ValueError, match=r"no solver 'magic'.*known: auto, dense, krylov"):
             solve(A, 1, solver="magic")

@@ -21,6 +21,9 @@ from . import dense
 
 Array = Any
 
+_ROWS_CHECKED = 256
+_ROUNDING, _ROUNDING_FLOAT32 = 1e-10, 1e-5  # of the largest entry: by how much two of one pair may differ
+
 
 class Operator:
     """A linear operator: ``A.matmul(V)`` is A V and ``A.rmatmul(U)`` is Aᵀ U.
@@ -65,14 +68,30 @@ def _double(A: Array) -> Array:
     return arrays.cast(arrays.detached(A), np.float64) if arrays.is_foreign(A) else A
 
 
-class Dense(Operator):
-    """A matrix in memory."""
+def _check_symmetric(A: Array) -> None:
+    """Raise ValueError if a square matrix is not symmetric up to rounding, a few rows at a time."""
+    xp, worst, largest = arrays.namespace(A), 0.0, 0.0
+    for start in range(0, A.shape[0], _ROWS_CHECKED):
+        part = slice(start, start + _ROWS_CHECKED)
+        rows, columns = A[part], arrays.t(A[:, part])
+        worst, largest = max(worst, float(xp.max(xp.abs(rows - columns)))), max(largest, float(xp.max(xp.abs(rows))))
+    if worst > (_ROUNDING_FLOAT32 if arrays.dtype_of(A) == np.float32 else _ROUNDING) * largest:
+        raise ValueError(
+            f"the matrix is not symmetric: A − Aᵀ reaches {worst:.3g}; use (A + A.T) / 2 if that is rounding, or "
+            "leave symmetric=True out"
+        )
 
-    def __init__(self, A: Array, *, symmetric: bool = False, psd: bool = False) -> None:
-        if A.ndim != 2 or (symmetric and A.shape[0] != A.shape[1]):
+
+class Dense(Operator):
+    """A matrix in memory. One that is said to be symmetric is checked, unless ``check`` is False."""
+
+    def __init__(self, A: Array, *, symmetric: bool = False, psd: bool = False, check: bool = True) -> None:
+        if A.ndim != 2 or ((symmetric or psd) and A.shape[0] != A.shape[1]):
             raise ValueError(f"expected a {'square ' if symmetric else ''}matrix; got shape {tuple(A.shape)}")
         self.A, self.shape = _double(A), (int(A.shape[0]), int(A.shape[1]))
         self.symmetric, self.psd = symmetric or psd, psd
+        if self.symmetric and check:
+            _check_symmetric(self.A)
 
     def matmul(self, V: Array) -> Array:
         """Return A V."""

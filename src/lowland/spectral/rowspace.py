@@ -209,7 +209,7 @@ def cut(solved: Solved, wanted: ComponentRule) -> RowSpace:
     if rank == 0:
         raise DataError(
             "the rows do not vary (rank 0): "
-            + ("there is only 1 sample" if solved.n_rows == 1 else "all of them are equal")
+            + ("there is only 1 sample" if solved.n_rows == 1 else "they are equal, or differ only by rounding")
             + "; a reduction needs at least two distinct rows"
         )
     complete = solved.complete or rank < len(spectrum) or rank == solved.possible

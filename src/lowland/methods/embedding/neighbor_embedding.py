@@ -39,7 +39,7 @@ from ...spectral.solve import sign_of_columns
 from ...spectral.solved import ComponentRule
 from ..shared.distance_based import METRIC
 from ..shared.graph_based import GRAPH_OVERHEAD, Embedded, EmbeddingCost, graph_plan, small_map
-from ..shared.neighborhood import components_of_points, keep_neighborhood, learn_neighborhood
+from ..shared.neighborhood import components_of_points, keep_points, learn_neighborhood
 from ..shared.pair_units import of_anchors
 from ..shared.placing import NewRows
 from ..shared.start import given_start
@@ -146,7 +146,9 @@ class NeighborEmbedding(Reducer):
         """Return the cost; of too few objects the distances are checked first: a bad matrix is the likelier cause."""
         n = rows.n_rows or 0
         if self._pairwise and 1 < n <= self.n_components:
-            PointSet.of(gather(rows, sparse=True), self.metric, type(self).__name__).search()
+            points = PointSet.of(gather(rows, sparse=True), self.metric, type(self).__name__)
+            points.refuse_alone(separate=False)
+            points.search()
             require_count(self, rows.shape, n - 1, "the number of points less one")
         return self._plan(rows.shape)
 
@@ -164,7 +166,7 @@ class NeighborEmbedding(Reducer):
         rng = seed(self.random_state)
         with record.stage("neighbours"):
             hood = learn_neighborhood(self, rows, record, self._count_neighbors)
-        keep_neighborhood(self, hood, square=False)
+        keep_points(self, hood, hood.n_neighbors, square=False)
         graph, points = hood.graph, hood.points
         self.n_components_ = components_of_points(self, n, graph.n, record)
         numbers = np.arange(graph.n)

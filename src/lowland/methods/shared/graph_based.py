@@ -36,7 +36,7 @@ from .neighborhood import (
     SMALL_MAP,
     components_of_points,
     count_neighbors,
-    keep_neighborhood,
+    keep_points,
     learn_neighborhood,
     pieces_of,
     rule_of,
@@ -170,7 +170,7 @@ class GraphReducer(Reducer):
             require_count(self, rows.shape, rows.n_features, "the number of columns")
         with record.stage("neighbours"):
             hood = learn_neighborhood(self, rows, record, self._count_neighbors)
-        keep_neighborhood(self, hood, square=self._keeps_square)
+        keep_points(self, hood, hood.n_neighbors, square=self._keeps_square)
         self.n_components_, self.radius_ = components_of_points(self, n, hood.graph.n, record), hood.radius
         with record.stage("pieces"):
             pieces, labels = pieces_of(self, hood, record)
