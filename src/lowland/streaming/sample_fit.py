@@ -12,6 +12,7 @@ import numpy as np
 from ..contract.fit_info import FitInfo
 from ..contract.reducer import Reducer
 from ..core.errors import DataError, LowlandWarning
+from ..data.scans.table_scan import TableScan
 from ..rows.row_source import BlockRows, RowSource
 from ..rows.sampling import Sample, draw, draw_pieces, joined
 from .chain import begins_in_passes, learn_before, steps_of
@@ -137,7 +138,9 @@ def takes_frames(method: Reducer) -> bool:
 
 def pieces_of(X: Any) -> Iterator[Any]:
     """Yield a table as consecutive data frames or arrays, with all its columns."""
-    if hasattr(X, "frames"):
+    if isinstance(X, TableScan):
+        yield from X.number_frames()
+    elif hasattr(X, "frames"):
         yield from X.frames()
     elif isinstance(X, BlockRows):
         yield from X.given()

@@ -92,7 +92,7 @@ class ChangedScan(TableScan):
 
         def numbered() -> Iterator[tuple[int, pl.DataFrame]]:
             first = start - before
-            pieces = self.base.frames(first, rows=max(rows, least))
+            pieces = self.base.number_frames(first, rows=max(rows, least))
             for frame in in_blocks(pieces, self.block, least):
                 yield first, frame
                 first += frame.height
@@ -210,13 +210,17 @@ def in_blocks(frames: Iterator[pl.DataFrame], size: int, least: int = 1) -> Iter
         held.append(frame)
         height += frame.height
         if height >= max(size, least):
-            whole = held[0] if len(held) == 1 else pl.concat(held, rechunk=True)
+            whole = held[0] if len(held) == 1 else _joined(held)
             cut = height // size * size
             yield whole if cut == height else whole[:cut]
             height -= cut
             held = [whole[cut:]] if height else []
     if held:
-        yield held[0] if len(held) == 1 else pl.concat(held, rechunk=True)
+        yield held[0] if len(held) == 1 else _joined(held)
+
+
+def _joined(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat(frames, how="vertical_relaxed", rechunk=True)  # whole numbers may be floats in some
 
 
 def _without_first(pieces: Iterator[Any], count: int) -> Iterator[Any]:

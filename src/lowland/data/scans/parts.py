@@ -108,11 +108,22 @@ class PartsScan(TableScan):
             for frame in part.frames(first, rows=rows):
                 yield self._unified(frame)
 
+    def _number_frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
+        for part, first in self._from(start):
+            for frame in part.number_frames(first, rows=rows):
+                yield self._unified(frame)
+
     def _unified(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return rows of a part with the columns and types of the table."""
+        """Return rows of a part with the columns and types of the table; floats among integers stay floats."""
         import polars as pl
 
-        return frame.select(list(self.schema)).cast(pl.Schema(self.schema)) if self.has_names else frame
+        if not self.has_names:
+            return frame
+        types = {
+            name: pl.Float64() if kind.is_integer() and frame.schema[name].is_float() else kind
+            for name, kind in self.schema.items()
+        }
+        return frame.select(list(types)).cast(pl.Schema(types))
 
     def spans(self, rows: int) -> list[Span]:
         """Return the spans of all parts; ``place`` is the number of the part and the span within it."""
