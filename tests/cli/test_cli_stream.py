@@ -130,6 +130,44 @@ def test_checkpoint(run, big):
     assert "--checkpoint is for methods that are fitted in passes" in got.err
 
 
+def test_an_interrupted_reduce_continues_from_its_checkpoint(run, big, monkeypatch):
+    """Interrupted in the fit, and in the file that is written after it."""
+    from lowland.streaming import checkpoint, output
+
+    np.save("long.npy", np.random.default_rng(0).standard_normal((300_000, 4)))
+    words = ("reduce", "long.npy", "-m", "pca", "--stream", "-o")
+    assert run(*words, "want.npy").code == 0
+    monkeypatch.setattr(checkpoint.Checkpoint, "due", lambda self: True)
+    own, left = checkpoint.Checkpoint.keep, 2
+
+    def keep(self, progress):
+        nonlocal left
+        own(self, progress)
+        left -= 1
+        if left == 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint.Checkpoint, "keep", keep)
+    assert run(*words, "map.npy", "--checkpoint", "state").code != 0
+    assert not os.path.exists("map.npy")
+    assert os.listdir("state")
+    with monkeypatch.context() as patch:
+        patch.setattr(output, "of_method", lambda *_: _failing())
+        got = run(*words, "map.npy", "--checkpoint", "state")
+    assert got.code != 0
+    assert "continued from state: 131,072 rows were not read again" in got.err
+    got = run(*words, "map.npy", "--checkpoint", "state")
+    assert got.code == 0, got.err
+    assert "continued from state: " in got.err
+    assert Path("map.npy").read_bytes() == Path("want.npy").read_bytes()
+    assert not os.path.exists("state")
+
+
+def _failing():
+    raise OSError("no space left on device")
+    yield
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [

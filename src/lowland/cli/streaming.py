@@ -113,9 +113,9 @@ def opened(
     drop: Any = None,
     types: Mapping[str, str] | None = None,
 ) -> TableScan:
-    """Open the table for reading in blocks; ``types`` are those of --types, which the beginning of a text does not settle.
+    """Open the table for reading in blocks; ``types`` are those of --types.
 
-    Categories are read as text where they begin as whole numbers: others may follow.
+    Categories of a text that begin as whole numbers are read as text: others may follow.
     """
     from ..data import scan
     from ..data.scans.opening import is_text
@@ -201,7 +201,12 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
         table, whole = ScratchScan(table, scratch), ScratchScan(whole, scratch)
     with stream.engine.running(), progress_bar():
         exact, kept = _fit(model, method, table, stream)
-        written = _write(model, whole, job.out, copied, stream.placement, stream.engine)
+        try:
+            written = _write(model, whole, job.out, copied, stream.placement, stream.engine)
+        except BaseException:
+            if kept is not None:
+                kept.release()
+            raise
     if scratch is not None and scratch.failure is not None:
         note(f"{scratch.failure}: the text was parsed in each pass")
     passes = None if stream.engine.asked else table.passes + (whole.passes if whole is not table else 0)

@@ -151,6 +151,10 @@ class ChangedScan(TableScan):
         """Raise if the source is not as it was when it was opened."""
         self.base.require_unchanged()
 
+    def unrecognised(self) -> str | None:
+        """Return why the fingerprint may stay the same when the data change."""
+        return self.base.unrecognised()
+
     def _identity(self) -> dict[str, Any]:
         return {**self.base._identity(), "changes": [repr(change) for change in self.changes]}
 

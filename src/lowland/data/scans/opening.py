@@ -58,8 +58,8 @@ def scan(
     columns : names of the columns to read, in this order. Default: all; of these, methods take the numeric ones.
     drop : names of columns to leave out.
     **options : ``format``, for files whose suffix does not tell it. Text files take the options of `read` for text,
-        ``types={"a": "number"}`` (or ``"whole"``, ``"text"``, ``"category"``) for columns that do not begin as they go on, and
-        ``n_rows``, which saves counting the lines; ``scratch`` is a folder for a temporary binary copy, or True for the
+        ``types={"a": "number"}`` (or ``"whole"``, ``"text"``, ``"category"``) for columns that do not begin as they go
+        on, and ``n_rows``, which saves counting the lines; ``scratch`` is a folder for a temporary binary copy, or True for the
         system's: the first pass writes it, and later ones read it instead of the text. ``vector``: a column of equally
         long lists of numbers (Parquet, Arrow). ``dtype``, ``n_columns`` and ``offset`` (bytes) describe
         ``format="raw"``. ``array`` names an array of a zarr group. ``storage_options`` are those of fsspec for URLs.

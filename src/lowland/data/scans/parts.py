@@ -157,6 +157,10 @@ class PartsScan(TableScan):
         self.n_rows = sum(part.count() for part in self.parts)
         return self.n_rows
 
+    def unrecognised(self) -> str | None:
+        """Return why the fingerprint may stay the same when the data change."""
+        return next((why for part in self.parts if (why := part.unrecognised()) is not None), None)
+
     def _identity(self) -> dict[str, Any]:
         return {"parts": [part._identity() for part in self.parts]}
 

@@ -241,6 +241,10 @@ class ScratchScan(TableScan):
         """Raise if the source is not as it was when it was opened."""
         self.scan.require_unchanged()
 
+    def unrecognised(self) -> str | None:
+        """Return why the fingerprint may stay the same when the data change."""
+        return self.scan.unrecognised()
+
     def _identity(self) -> dict[str, Any]:
         return self.scan._identity()
 

@@ -195,6 +195,13 @@ class TableScan(ABC):
         text = json.dumps(self._identity(), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def unrecognised(self) -> str | None:
+        """Return why `fingerprint` may stay the same when the data change, and what to do; None if it changes."""
+        file = getattr(self, "file", None)
+        if file is not None and file.remote and len(file.stamp()) == 1:
+            return "its file system tells no time of the last change; copy the file to a disk first"
+        return None
+
     def place(self, row: int, column: str | int | None = None) -> str:
         """Return the place of a cell for messages, with the line for text files."""
         name = None if column is None or self.names is None else column
