@@ -135,6 +135,14 @@ def opened(
     return scan(path, columns=columns, drop=drop, types=settled, **options) if settled else table
 
 
+def say_notes(table: TableScan) -> None:
+    """Say which files of a table were left out because they have no rows."""
+    from ..data.scans.parts import PartsScan
+
+    for text in table.notes if isinstance(table, PartsScan) else ():
+        note(text)
+
+
 # -- reduce -----------------------------------------------------------------------------------------------------------
 
 
@@ -184,6 +192,7 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
 
         steps = job.columns.recipe.steps(method, scale=scale)
         model = Pipeline([*steps.steps, ("method", method)])
+    say_notes(table)
     left_out = {
         name: "not numeric" for name in table.schema if model is method and name not in (table.names or table.schema)
     }
@@ -370,6 +379,7 @@ def transform_stream(
             "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
         )
     table = opened(data, reading)
+    say_notes(table)
     with engine.running(), progress_bar():
         written = _write(model, table, out, _copied(keep, table, table), placement, engine)
     note(f"{table.source}: {written.n_rows:,} rows read in blocks{interpolation_words(written)}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.errors import DataError
 from ...core.formatting import first_line
-from ..kinds import not_numeric
+from ..fileset import require_same_kinds
 from .frame_scan import FrameScan
 from .table_scan import Array, Span, TableScan
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class PartsScan(TableScan):
-    """The rows of several scans, one after another; all must have the same columns."""
+    """The rows of several scans, one after another; all must have the same columns. ``notes``: of files left out."""
 
-    def __init__(self, source: str, parts: Sequence[TableScan]) -> None:
-        self.source, self.parts = source, list(parts)
+    def __init__(self, source: str, parts: Sequence[TableScan], notes: tuple[str, ...] = ()) -> None:
+        self.source, self.parts, self.notes = source, list(parts), notes
         first = self.parts[0]
         self.has_names = first.has_names
         counts = [part.n_rows for part in self.parts]
@@ -51,13 +51,7 @@ class PartsScan(TableScan):
                     "files of one table must have the same"
                 )
         order = list(first.schema)
-        for name in order:
-            kinds = {not_numeric(part.schema[name]) or "numbers" for part in parts} - {"empty"}
-            if len(kinds) > 1 and "text" not in kinds:
-                raise DataError(
-                    f"{self.source}, column {name!r}: it contains {' and '.join(sorted(kinds))}; the files of one "
-                    "table must have columns of the same types"
-                )
+        require_same_kinds(self.source, [part.schema for part in parts])
         heads = [part.head.frame.select(order).clear() for part in parts]
         try:
             self._types = dict(pl.concat(heads, how="vertical_relaxed").schema)

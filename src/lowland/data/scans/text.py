@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ...core.errors import DataError
+from ...core.errors import DataError, NoRowsError
 from ..cells import MISSING
 from ..delimited import TextFile, columns_of, prepared, records_of, sample_of, typed_columns
 from ..dialect import Dialect, dialect_note, find_dialect
@@ -227,7 +227,7 @@ def _encoding(file: Source) -> str:
     """Return the encoding that the beginning of a file shows."""
     head = file.head(_LOOK_BYTES)
     if not head:
-        raise DataError(f"{file.name} is empty; a table needs a header line and at least one row")
+        raise NoRowsError(f"{file.name} is empty; a table needs a header line and at least one row")
     whole = head[: head.rfind(b"\n") + 1] or head
     return scan_text(replace(file, path=None, content=whole, packing=None)).encoding
 
