@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ...core.errors import DataError
+from ...core.errors import DataError, NoRowsError
 from ...data.scans.changed import as_array, as_floats, numeric_columns, working_type
 from ...engines import FrameTable, Piece
 from ...rows.engine_rows import EngineRows
@@ -50,6 +50,8 @@ class CollectionRows(TrainingRows):
 
     @cached_property
     def _first(self) -> pl.DataFrame:
+        if self.n_rows == 0:
+            raise NoRowsError("the table has no rows; a table needs at least one row")
         pieces = self._table.frame_pieces(learning_rows(len(self.names)))
         (found,) = self._table.engine.map(_Whole(self._changes), [next(pieces)])
         return found
