@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import weakref
 from pathlib import Path
+from typing import Any
 
-try:
-    import fcntl
-except ImportError:  # Windows has no locks of folders
-    fcntl = None  # type: ignore[assignment]
+fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None  # Windows has no locks of folders
 
 
 class FolderLock:

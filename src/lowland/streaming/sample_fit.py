@@ -118,7 +118,7 @@ def _is_small(X: Any, count: int) -> bool:
         n = X.n_rows
     else:
         n = len(X) if isinstance(X, list) else getattr(X, "shape", (None,))[0]
-    return isinstance(n, int | np.integer) and n <= count  # of Dask it may be NaN or not yet computed
+    return isinstance(n, int | np.integer) and bool(n <= count)  # of Dask it may be NaN or not yet computed
 
 
 def drawn(model: Any, X: Any, count: int, seed: int) -> tuple[Sample, Any]:

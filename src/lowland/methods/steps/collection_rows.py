@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -93,6 +93,10 @@ class CollectionRows(TrainingRows):
         """Return the rows as a method takes them."""
         return ChangedRows(self)
 
+    def frame_table(self) -> tuple[FrameTable, Callable[[Any], pl.DataFrame], pl.DataFrame]:
+        """Return the collection, what makes the changed data frame of its rows, and that without rows."""
+        return self._table, _Frames(self._changes), as_floats(self._empty[0])
+
     def numbers(self) -> Any:
         """Return the table of the changed numbers, which an engine computes."""
         types = self.types()
@@ -116,6 +120,11 @@ class ChangedRows(EngineRows):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "rows": None}
+
+    def frame_table(self) -> tuple[FrameTable, Callable[[Any], pl.DataFrame], pl.DataFrame]:
+        """Return the collection, what makes the changed data frame of its rows, and that without rows."""
+        assert self.rows is not None
+        return self.rows.frame_table()
 
     def require_numbers(self, owner: str) -> None:
         """Raise if there are columns of other types, which a method would take as categories."""
@@ -147,6 +156,11 @@ class _Changing:
 class _Whole(_Changing):
     def __call__(self, piece: Piece) -> pl.DataFrame:
         return self.frame(piece.rows)[0]
+
+
+class _Frames(_Changing):
+    def __call__(self, rows: Any) -> pl.DataFrame:
+        return as_floats(self.frame(rows)[0])
 
 
 class _Numbers(_Changing):
