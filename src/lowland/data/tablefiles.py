@@ -11,7 +11,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from ..core.cost import check_allocation
-from ..core.errors import DataError, MemoryLimitError
+from ..core.errors import DataError, MemoryLimitError, NoRowsError
 from .arraytable import ArrayTable
 from .damage import damaged
 from .options import ReadOptions
@@ -66,8 +66,10 @@ def read_arrow(source: Source, options: ReadOptions) -> Table:
 
 def table_of(name: str, frame: pl.DataFrame) -> Table:
     """Return a frame as a table; one without rows or columns is an error."""
-    if frame.height == 0 or frame.width == 0:
-        raise DataError(f"{name} has no {'rows' if frame.width else 'columns'}")
+    if frame.width == 0:
+        raise DataError(f"{name} has no columns")
+    if frame.height == 0:
+        raise NoRowsError(f"{name} has no rows")
     return Table(frame, name)
 
 

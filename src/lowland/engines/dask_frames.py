@@ -75,6 +75,10 @@ class DaskFrames(FrameTable):
             self._lengths = list(self.engine.map(_length, pieces, stage="rows", total=len(pieces)))
         return self._lengths
 
+    def parts(self) -> Iterator[Any]:
+        """Yield the partitions in this process, in row order; they need not be counted."""
+        return self._fetched([Piece(0, ChunkName(self._graph, key)) for key in self._keys])
+
     def frame_pieces(self, size: int) -> Iterator[Piece]:
         """Yield pieces of whole blocks: the edges of partitions are moved down to blocks."""
         lengths = self._counted()

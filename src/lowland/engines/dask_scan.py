@@ -63,7 +63,8 @@ class _Join:
     def __call__(self, bounds: Sequence[tuple[int, int]], *parts: pl.DataFrame) -> pl.DataFrame:
         import polars as pl
 
-        return pl.concat([part[first:last] for part, (first, last) in zip(parts, bounds, strict=True)])
+        cut = [part[first:last] for part, (first, last) in zip(parts, bounds, strict=True)]
+        return pl.concat(cut, how="vertical_relaxed")  # whole numbers may be floats in some
 
 
 class DaskScan(DaskTable, ScanTable):

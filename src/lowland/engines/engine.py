@@ -100,6 +100,10 @@ class Table(ABC):
         """Apply row-wise work and return the results as one table of ``width`` columns, where the rows are."""
 
 
+def _rows(piece: Piece) -> Any:
+    return piece.rows
+
+
 class FrameTable(ABC):
     """A table of columns of any type whose rows are held, or will be computed, by an engine."""
 
@@ -118,6 +122,15 @@ class FrameTable(ABC):
     @abstractmethod
     def frame_pieces(self, size: int) -> Iterator[Piece]:
         """Yield pieces of whole blocks of ``size`` rows, as data frames or arrays; the last may be shorter."""
+
+    def parts(self) -> Iterator[Any]:
+        """Yield the rows in this process, as data frames or arrays in row order; those without rows are left out."""
+        return self._fetched(self.frame_pieces(1))
+
+    def _fetched(self, pieces: Iterable[Piece]) -> Iterator[Any]:
+        for rows in self.engine.map(_rows, pieces, large=True):
+            if len(rows):
+                yield rows
 
     @abstractmethod
     def changed(self, work: Callable[[Any], Array], width: int, dtype: Any, names: Sequence[str] | None) -> Table:

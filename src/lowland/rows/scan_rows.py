@@ -63,7 +63,7 @@ class ScanRows(RowSource):
 
 def table_blocks(scan: TableScan) -> Callable[[], Iterator[Any]]:
     """Return a function that returns the rows with all columns, read ahead: data frames, or arrays without names."""
-    return partial(ahead, scan.frames if scan.has_names else scan.arrays)
+    return partial(ahead, scan.number_frames if scan.has_names else scan.arrays)
 
 
 def _cut(pieces: Iterator[Array], size: int, first: int, start: int) -> Iterator[tuple[int, Array]]:

@@ -253,7 +253,7 @@ class _Kept:
             if frame.height > n:
                 self._held.appendleft(frame[n:])
             n -= parts[-1].height
-        return pl.concat(parts)
+        return pl.concat(parts, how="vertical_relaxed")
 
 
 def _compared(found: Written, model: Any, X: Any, row_map: RowMap, seed: int) -> Written:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from ...core.errors import DataError
+from ...core.errors import DataError, NoRowsError
 from ...core.formatting import first_line
 from ..source import Source
 from ..table import Table
@@ -41,7 +41,7 @@ class _ColumnarScan(FrameScan):
         if not schema.names:
             raise DataError(f"{file.name} has no columns")
         if n_rows == 0:
-            raise DataError(f"{file.name} has no rows; a table needs at least one row")
+            raise NoRowsError(f"{file.name} has no rows; a table needs at least one row")
         super().__init__(file.name, n_rows, Table(_frame(head), file.name), options)
         self.empty |= empty
 
