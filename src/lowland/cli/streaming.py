@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..streaming import Written
     from ..streaming.checkpoint import Checkpoint
 
-_NO_OUT = "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
 MANY_ROWS = 200_000  # above which tsne and umap are interpolated
 _QUICK_MAPS = ("TSNE", "UMAP")
 

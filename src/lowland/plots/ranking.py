@@ -41,7 +41,7 @@ def ranking(result: Ranking, *, top: int = TOP, ax: Axes | Sequence[Axes] | None
     """
     if not 1 <= top <= _MOST:
         raise ValueError(f"top must be from 1 to {_MOST}; got {top}")
-    panels = _panels(result, min(top, result.n_nodes)) if ax is None else _given(ax)
+    panels = _panels(min(top, result.n_nodes)) if ax is None else _given(ax)
     columns = result.columns()
     order = ("authority", "hub") if isinstance(result, Hits) else ("score",)
     for axes, name in zip(panels, order, strict=False):
@@ -51,7 +51,7 @@ def ranking(result: Ranking, *, top: int = TOP, ax: Axes | Sequence[Axes] | None
     return panels
 
 
-def _panels(result: Ranking, shown: int) -> list[Axes]:
+def _panels(shown: int) -> list[Axes]:
     tall = max(3.2, 0.9 + 0.024 * current().font * shown)
     return grid_of_axes(1, 2, width=4.8, height=tall)
 

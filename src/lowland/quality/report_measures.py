@@ -23,8 +23,6 @@ from .ranks import RankTable
 from .report_result import ORDER, RANKS, Point, Report
 from .spaces import Metric, Sides
 
-Array = Any
-
 WORST = 10  # number of least reliable points listed
 
 _CURVE = 25_000_000  # anchors × points sorted for the curve, on each side
