@@ -19,7 +19,7 @@ import lowland
 from lowland.comparison import candidates, process, running
 from lowland.comparison.dataset import read
 from lowland.comparison.worker import Bench
-from lowland.comparison.workers import Alone
+from lowland.comparison.workers import OneProcess
 from lowland.core import memory
 from lowland.core.errors import LowlandWarning
 
@@ -71,7 +71,7 @@ def clockwork(monkeypatch):
         asked = running.Request(2, "euclidean", 10, None, 0.2, 0, names)
         made, _ = read(X, None, "euclidean", None, 0.2, 0)
         state = running.Run(made, asked, running.Clock(budget), Path("."), {})
-        workers = Alone(worker)
+        workers = OneProcess(worker)
         state.look(workers)
         state.all_of(workers, asked.candidates("rows")[0])
         state.count_dimensions(workers)

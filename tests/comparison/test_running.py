@@ -76,15 +76,15 @@ def test_a_model_of_another_package_is_not_taken_for_lowlands():
     from sklearn.decomposition import PCA, TruncatedSVD
 
     with pytest.raises(ValueError, match=r"sklearn.decomposition._pca.PCA is no method of Lowland; lowland.register"):
-        candidates.given([PCA(n_components=2)], "rows", 2, "euclidean", 0)
+        candidates.requested_candidates([PCA(n_components=2)], "rows", 2, "euclidean", 0)
     lowland.register("their_svd", TruncatedSVD, defaults={"n_iter": 9})
     try:
-        (made,) = candidates.given([TruncatedSVD(n_components=2)], "rows", 2, "euclidean", 0)
+        (made,) = candidates.requested_candidates([TruncatedSVD(n_components=2)], "rows", 2, "euclidean", 0)
         assert made.method == "their_svd"
         assert made.parameters["n_iter"] == 5, "the model's value, not the default that was registered"
     finally:
         lowland.registry.unregister("their_svd")
-    (own,) = candidates.given([lowland.PCA(n_components=2)], "rows", 2, "euclidean", 0)
+    (own,) = candidates.requested_candidates([lowland.PCA(n_components=2)], "rows", 2, "euclidean", 0)
     assert own.key == "pca"
 
 

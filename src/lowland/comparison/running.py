@@ -21,7 +21,7 @@ from .measuring import Map
 from .process import Worker, send_guests
 from .request import ASKED, Request
 from .schedule import FORMAT, Run
-from .workers import Alone, Workers
+from .workers import OneProcess, Workers
 
 BUDGET = "5min"
 LOCAL = "local"  # the engine that is this machine
@@ -166,7 +166,7 @@ def _workers(run: Run, engine: str) -> Iterator[Workers]:
     """Have what candidates run on, for the time of the block."""
     if engine == LOCAL:
         with Worker(run.folder, run.compiled) as worker:
-            yield Alone(worker)
+            yield OneProcess(worker)
         return
     from .remote import RemoteWorkers
 

@@ -60,7 +60,7 @@ def column_names(X: Any) -> list[Any] | None:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedSides:
     """Data and map, as given and as sides, for the measures of pairs and paths; ``names`` are those of the columns."""
 
     X: Any
@@ -73,7 +73,7 @@ class Compared:
 
 
 def report_of(
-    compared: Compared, table: RankTable, contrast: Measure, options: ReportOptions, sample_rows: int | None = None
+    compared: ComparedSides, table: RankTable, contrast: Measure, options: ReportOptions, sample_rows: int | None = None
 ) -> Report:
     """Return the report: neighbours are those of the table of ranks, other measures those of the compared rows.
 

@@ -281,8 +281,8 @@ class BlockRows(RowSource):
 
     def __init__(self, blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None) -> None:
         self.reiterable = not isinstance(blocks, Iterator)
-        self.given = blocks if callable(blocks) else lambda: blocks
-        self._pending: Iterator[_Numbered] | None = _numbered(self.given())
+        self.all_columns = blocks if callable(blocks) else lambda: blocks
+        self._pending: Iterator[_Numbered] | None = _numbered(self.all_columns())
         self.n_rows = n_rows
         self._first = next(self._pending, None)
         if self._first is None:
@@ -317,7 +317,7 @@ class BlockRows(RowSource):
         if self._first is None:
             if not self.reiterable:
                 raise DataError("these blocks can be read only once and were already read; pass a function instead")
-            self._pending = _numbered(self.given())
+            self._pending = _numbered(self.all_columns())
             self._first = next(self._pending, None)
             if self._first is None:
                 raise DataError("the second pass had no rows: the function must return new blocks at each call")

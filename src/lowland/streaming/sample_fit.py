@@ -140,7 +140,7 @@ def pieces_of(X: Any) -> Iterator[Any]:
     if hasattr(X, "frames"):
         yield from X.frames()
     elif isinstance(X, BlockRows):
-        yield from X.given()
+        yield from X.all_columns()
     elif isinstance(X, RowSource):
         for block in X.blocks():
             yield block.rows
