@@ -107,13 +107,13 @@ class PluginReducer(Reducer):
             "copy of the rows": copies * n * d * size,
             "embedding": 2 * n * size * (k if isinstance(k, int) else 2),
         }
-        return Plan(
-            method=type(self).__name__,
-            algorithm=self._algorithm(),
-            bytes=sum(parts.values()) + shape.copied,
+        return Plan.of(
+            type(self).__name__,
+            self._algorithm(),
+            shape,
+            parts,
             seconds=dense_seconds(8.0 * n * d, shape.dtype),
             model_bytes=parts["embedding"] // 2,
-            parts=parts,
             remedy="use fewer rows",
         )
 

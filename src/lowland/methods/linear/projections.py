@@ -88,14 +88,15 @@ def projection_plan(model: Any, shape: DataShape, k: int, edges_seconds: float =
         parts["copy of the rows"] = int(1.5 * shape.entries * shape.dtype.itemsize)
     flops = (0.0 if small else 4.0 * n * d * r) + 4.0 * n * r * r + 3.0 * n * k * inner + 15.0 * r**3
     seconds += more + edges_seconds + sparse_seconds(300.0 * n * k)
-    return Plan(
-        method=type(model).__name__,
-        algorithm=f"principal axes by {route}",
-        bytes=sum(parts.values()) + shape.copied + shape.gathered,
+    return Plan.of(
+        type(model).__name__,
+        f"principal axes by {route}",
+        shape,
+        parts,
+        gathers=True,
         seconds=seconds + dense_seconds(flops, np.dtype(np.float64)),
         approximate=approximate(shape, name),
         model_bytes=model.n_components * d * shape.dtype.itemsize + 8 * d,
-        parts=parts,
         remedy="use fewer rows or columns, or reduce the rows with PCA first",
     )
 

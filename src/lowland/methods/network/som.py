@@ -199,15 +199,15 @@ class SOM(Reducer):
         parts = max(stages, key=lambda parts: sum(parts.values()))  # one after the other
         filled = 25.0 * ((moved * a) ** 2 + b**2)  # copying a weight takes as long as that many operations
         spreading = filled + 2.0 * moved * units * (moved * a + b) * (d + 1)
-        return Plan(
-            method="SOM",
-            algorithm="batch",
-            bytes=sum(parts.values()) + shape.copied,
+        return Plan.of(
+            "SOM",
+            "batch",
+            shape,
+            parts,
             seconds=seconds
             + 3 * dense_seconds(2.0 * n * units * d * self.epochs, np.dtype(np.float32))  # of small blocks
             + 3 * dense_seconds(2.0 * n * units * d + spreading * self.epochs, np.dtype(np.float64)),
             model_bytes=8 * (units * d + 2 * d),
-            parts=parts,
             remedy="take a smaller grid, or reduce the columns first",
         )
 
