@@ -158,9 +158,9 @@ def _solve(model: Any, points: Array, edges: EdgeWeights, axes: Axes, record: Re
     return np.ascontiguousarray((A * sign_of_columns(A)).T), values
 
 
-def projection_compressor(components: Array, mean: Array) -> Compressor:
+def projection_compressor(model: Any) -> Compressor:
     """Return both ways: x′ = A⁺ y + m is the row nearest to the mean that maps to y."""
-    A = components.astype(np.float64)
+    A, mean = model.components_.astype(np.float64), model.mean_
     length = np.linalg.norm(A, axis=1, keepdims=True)  # rows of very different lengths are no lack of rank
     return Compressor(A, -A @ mean, np.linalg.pinv(A / length) / length.T, mean)
 

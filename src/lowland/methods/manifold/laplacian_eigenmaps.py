@@ -21,10 +21,9 @@ from ...rows.units import Units
 from ..shared.affinities import (
     AFFINITY_INPUT,
     affinity_matrix,
-    fit_affinities,
-    gives_affinities,
+    fit_by_affinity,
     matrix_degree,
-    new_affinities,
+    row_map_by_affinity,
 )
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
 from ..shared.landmarks import FEW_LANDMARKS
@@ -33,7 +32,6 @@ from ..shared.laplacian_map import (
     LAPLACIAN_PARAMETERS,
     LAPLACIAN_UNITS,
     about_harmonics,
-    keep_bandwidth,
     laplacian_cost,
     least_weight,
     nystrom,
@@ -142,14 +140,10 @@ class LaplacianEigenmaps(GraphReducer):
         self.landmarks, self.disconnected, self.random_state = landmarks, disconnected, random_state
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        if gives_affinities(self.affinity):
-            fit_affinities(self, rows, record)
-        else:
-            super()._fit(rows, record)
-        keep_bandwidth(self, record)
+        fit_by_affinity(self, rows, record, super()._fit)
 
     def _row_map(self) -> Callable[[Array], Array]:
-        return new_affinities(self) if self.affinity_ in ("precomputed", "function") else super()._row_map()
+        return row_map_by_affinity(self, super()._row_map)
 
     def _sigma(self, graph: Graph) -> Array | float:
         """Return σ of the weights; infinity makes all of them 1."""
