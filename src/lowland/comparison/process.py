@@ -263,7 +263,7 @@ def _environment(
     return made
 
 
-def send_guests(folder: Path, names: set[str]) -> dict[str, str]:
+def send_plugins(folder: Path, names: set[str]) -> dict[str, str]:
     """Leave the methods of other packages in the folder, and say why one cannot be sent."""
     texts, failed = [], {}
     for row in registry.methods():
