@@ -11,14 +11,10 @@ import polars as pl
 import pytest
 
 import lowland
+from comparison_record import entry
 from lowland.comparison import candidates, dataset, running
 from lowland.comparison.dataset import fingerprint, read
 from lowland.core.errors import DataError, LowlandWarning
-
-
-def entry(comparison: lowland.Comparison, key: str) -> dict:
-    return next(e for e in comparison.record["candidates"] if e["key"] == key)
-
 
 # -- an automatic run -------------------------------------------------------------------------------------
 
