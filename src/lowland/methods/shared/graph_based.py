@@ -235,11 +235,10 @@ def graph_plan(model: Any, shape: DataShape, k: int, cost: EmbeddingCost, keeps_
     kept = {"graph": 12 * n * k, "anchors": rows, "embedding": 3 * 8 * n * d}
     parts = largest(parts, {**kept, **cost.parts})  # the search is over when maps are made
     model_bytes = rows + 2 * 8 * n * d + 4 * n + cost.model_bytes
-    exact = not (cost.approximate or approximate(shape, name))
+    told = {"model_bytes": model_bytes, "approximate": cost.approximate or approximate(shape, name)}
     fewer = n > FEW_LANDMARKS and "landmarks" in model._parameters and not cost.approximate
     remedy = Message("use fewer rows or neighbours", _OR_LANDMARKS if fewer else "")
-    told = {"approximate": not exact, "model_bytes": model_bytes, "remedy": remedy}
-    return Plan.of(owner, cost.algorithm, shape, parts, seconds + cost.seconds, gathers=True, **told)
+    return Plan.of(owner, cost.algorithm, shape, parts, seconds + cost.seconds, gathers=True, remedy=remedy, **told)
 
 
 def small_map(piece: Piece, n_components: int, *, keeps_lengths: bool = True) -> Embedded:
