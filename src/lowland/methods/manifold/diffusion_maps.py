@@ -19,7 +19,7 @@ from ...graph.laplacian import affinity, harmonics, with_diagonal, without_densi
 from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
-from ..shared.affinities import AFFINITY_INPUT, fit_by_affinity, row_map_by_affinity
+from ..shared.affinities import AFFINITY_INPUT, fit_affinities, gives_affinities, new_affinities
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
 from ..shared.laplacian_map import (
     LAPLACIAN_PARAMETERS,
@@ -27,6 +27,7 @@ from ..shared.laplacian_map import (
     about_harmonics,
     generator_degree,
     generator_values,
+    keep_bandwidth,
     laplacian_cost,
     least_weight,
     nystrom,
@@ -151,10 +152,14 @@ class DiffusionMaps(GraphReducer):
         self.random_state = random_state
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        fit_by_affinity(self, rows, record, super()._fit)
+        if gives_affinities(self.affinity):
+            fit_affinities(self, rows, record)
+        else:
+            super()._fit(rows, record)
+        keep_bandwidth(self, record)
 
     def _row_map(self) -> Callable[[Array], Array]:
-        return row_map_by_affinity(self, super()._row_map)
+        return new_affinities(self) if self.affinity_ in ("precomputed", "function") else super()._row_map()
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         sigma = widths_of(self, piece.graph)

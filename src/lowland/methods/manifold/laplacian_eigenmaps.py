@@ -21,9 +21,10 @@ from ...rows.units import Units
 from ..shared.affinities import (
     AFFINITY_INPUT,
     affinity_matrix,
-    fit_by_affinity,
+    fit_affinities,
+    gives_affinities,
     matrix_degree,
-    row_map_by_affinity,
+    new_affinities,
 )
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
 from ..shared.landmarks import FEW_LANDMARKS
@@ -32,6 +33,7 @@ from ..shared.laplacian_map import (
     LAPLACIAN_PARAMETERS,
     LAPLACIAN_UNITS,
     about_harmonics,
+    keep_bandwidth,
     laplacian_cost,
     least_weight,
     nystrom,
@@ -140,10 +142,14 @@ class LaplacianEigenmaps(GraphReducer):
         self.landmarks, self.disconnected, self.random_state = landmarks, disconnected, random_state
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        fit_by_affinity(self, rows, record, super()._fit)
+        if gives_affinities(self.affinity):
+            fit_affinities(self, rows, record)
+        else:
+            super()._fit(rows, record)
+        keep_bandwidth(self, record)
 
     def _row_map(self) -> Callable[[Array], Array]:
-        return row_map_by_affinity(self, super()._row_map)
+        return new_affinities(self) if self.affinity_ in ("precomputed", "function") else super()._row_map()
 
     def _sigma(self, graph: Graph) -> Array | float:
         """Return σ of the weights; infinity makes all of them 1."""

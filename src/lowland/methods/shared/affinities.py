@@ -29,7 +29,7 @@ from ...rows.object_rows import gather, packed
 from ...rows.row_source import RowSource
 from ...rows.units import Power, scaled_back
 from .graph_based import Embedded, side_by_side
-from .laplacian_map import keep_bandwidth, nystrom_of
+from .laplacian_map import nystrom_of
 from .placing import numbers_of_rows, points_of, training_points
 
 Array = Any
@@ -51,22 +51,6 @@ AFFINITY_INPUT = AffinityInput("metric", "its distances or affinities to")
 def gives_affinities(affinity: Any) -> bool:
     """Tell whether a value of the parameter gives the affinities themselves."""
     return callable(affinity) or affinity == "precomputed"
-
-
-def fit_by_affinity(
-    model: Any, rows: RowSource, record: Recorder, by_neighbors: Callable[[RowSource, Recorder], None]
-) -> None:
-    """Learn a map of affinities, or ``by_neighbors`` one of the graph of neighbours; and its bandwidth."""
-    if gives_affinities(model.affinity):
-        fit_affinities(model, rows, record)
-    else:
-        by_neighbors(rows, record)
-    keep_bandwidth(model, record)
-
-
-def row_map_by_affinity(model: Any, by_neighbors: Callable[[], Callable[[Array], Array]]) -> Callable[[Array], Array]:
-    """Return what places new rows: by their affinities if the fit was on affinities, else ``by_neighbors``."""
-    return new_affinities(model) if model.affinity_ in ("precomputed", "function") else by_neighbors()
 
 
 def fit_affinities(model: Any, rows: RowSource, record: Recorder) -> None:
