@@ -14,7 +14,6 @@ from lowland.spectral import (
     Dense,
     DoublyCentered,
     Gram,
-    LowRank,
     Sparse,
     choose,
     dense,
@@ -162,7 +161,7 @@ def test_equal_eigenvalues_give_the_right_space(solver, rng, backend):
 @pytest.mark.parametrize("rank", [1, 3, 9])
 def test_more_pairs_than_the_rank(solver, rank, rng, backend):
     F = rng.standard_normal((400, rank))
-    found = eigen(LowRank(backend(F)), 12, solver=solver)
+    found = eigen(Gram(Dense(backend(F)), outer=True), 12, solver=solver)
     V, values = to_numpy(found.vectors), to_numpy(found.values)
     np.testing.assert_allclose(values[:rank], np.linalg.svd(F)[1] ** 2, rtol=1e-11)
     np.testing.assert_allclose(values[rank:], 0, atol=1e-10 * values[0])
@@ -283,7 +282,7 @@ def test_threads_and_repetition_leave_no_trace(solver, rng):
     found = []
     for threads in (1, 2, 2):
         with config(threads=threads):
-            found.append(eigen(LowRank(F), 5, solver=solver).vectors.tobytes())
+            found.append(eigen(Gram(Dense(F), outer=True), 5, solver=solver).vectors.tobytes())
             found.append(singular(Dense(F @ F[:200].T), 5, solver="krylov").right.tobytes())
     assert found[::2] == found[:1] * 3
     assert found[1::2] == found[1:2] * 3

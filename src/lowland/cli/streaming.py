@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..streaming import Written
     from ..streaming.checkpoint import Checkpoint
 
-_NO_OUT = "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
 MANY_ROWS = 200_000  # above which tsne and umap are interpolated
 _QUICK_MAPS = ("TSNE", "UMAP")
 
@@ -120,7 +119,7 @@ def opened(
     from ..data import scan
     from ..data.scans.opening import is_text
 
-    options = {} if reading is None else reading.given()
+    options = {} if reading is None else reading.set_options()
     for name in ("text", "image", "sheet"):
         if name in options:
             raise UsageError(f"--{name} needs the table in memory; remove it, or leave out --stream")
@@ -152,7 +151,7 @@ def check_job(job: Job, stream: StreamOptions) -> None:
         raise UsageError(
             "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
         )
-    if stream.engine.asked and stream.checkpoint is not None:
+    if stream.engine.uses_cluster and stream.checkpoint is not None:
         raise UsageError("--checkpoint is for --engine local: remove one of them")
     from ..data.table_stream import check_streamed
 
@@ -203,7 +202,7 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     if table.has_names:
         needed = list(dict.fromkeys([*table.schema, *copied]))
         whole = opened(job.data, job.columns.reading, needed, types=types) if len(needed) < len(whole.schema) else whole
-    scratch = None if stream.engine.asked else _scratch(whole, stream.scratch)
+    scratch = None if stream.engine.uses_cluster else _scratch(whole, stream.scratch)
     if scratch is not None:
         from ..data.scans.scratch import ScratchScan
 
@@ -218,7 +217,7 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
             raise
     if scratch is not None and scratch.failure is not None:
         note(f"{scratch.failure}: the text was parsed in each pass")
-    passes = None if stream.engine.asked else table.passes + (whole.passes if whole is not table else 0)
+    passes = None if stream.engine.uses_cluster else table.passes + (whole.passes if whole is not table else 0)
     parsed = scratch is None or scratch.failure is not None
     sample_rows = min(stream.sample, written.n_rows)
     done = Streamed(model, method, table, written, exact, sample_rows, left_out, passes, parsed)

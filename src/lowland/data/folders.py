@@ -95,7 +95,7 @@ def _read_parts(
     """Read the files of one table, one below another; folders named key=value add columns."""
     if not files:
         raise DataError(f"{root}: the folder contains no images, texts or tables ({', '.join(READABLE)})")
-    given = {name: getattr(options, name) for name in options.given() if name != "normalize"}
+    given = {name: getattr(options, name) for name in options.set_options() if name != "normalize"}
     files, parts, empty = with_rows(files, lambda file: read(file, **given))
     first = parts[0]
     if type(first) is not Table or any(type(part) is not Table for part in parts):

@@ -19,7 +19,7 @@ import numpy as np
 from ..core import settings
 from ..core.errors import ClusterError, DataError
 from ..data.scans.table_scan import Span, TableScan
-from .dask_engine import ChunkName, Graph, packed
+from .dask_engine import ChunkName, TaskGraph, packed
 from .dask_table import DaskTable
 from .engine import Piece, ScanTable
 
@@ -103,7 +103,7 @@ class DaskScan(DaskTable, ScanTable):
         tasks[join] = Task(join, cloudpickle.loads, packed(_Join()))
         ends = np.array([span.stop for span in self.spans])
         cuts = np.unique([0, *(ends // size * size), ends[-1]]).tolist()
-        graph = Graph(tasks, name)
+        graph = TaskGraph(tasks, name)
         for number, (first, last) in enumerate(pairwise(cuts)):
             own = range(int(np.searchsorted(ends, first, "right")), int(np.searchsorted(ends, last, "left")) + 1)
             spans = [self.spans[i] for i in own]

@@ -54,7 +54,7 @@ class Engine(ABC):
 
         With a ``stage``, progress is reported after each result, and may cancel.
         """
-        alone: Callable[[Any, Any], Any] = Alone(work)
+        alone: Callable[[Any, Any], Any] = PieceStep(work)
         with closing(self.fold(alone, None, ((piece,) for piece in pieces), large=large)) as results:
             for done, result in enumerate(results, start=1):
                 if stage is not None:
@@ -62,7 +62,7 @@ class Engine(ABC):
                 yield result
 
 
-class Alone:
+class PieceStep:
     """Work on one piece, as a step of a fold."""
 
     def __init__(self, work: Callable[[Any], Any]) -> None:

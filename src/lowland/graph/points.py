@@ -51,10 +51,10 @@ class PointMetric:
         With a radius the distances beyond it are infinite, but for the nearest point.
         """
 
-        def given(block: Array, k: int) -> tuple[Array, Array]:
+        def by_column(block: Array, k: int) -> tuple[Array, Array]:
             return nearest_given(block, points, k)
 
-        search = given if self.precomputed else self.search(points).query
+        search = by_column if self.precomputed else self.search(points).query
         return search if radius is None else within(search, radius, points.shape[0])
 
     def geometry(self, points: Array | None) -> Geometry:

@@ -104,7 +104,7 @@ def downstream(
     )
     befores = reductions(methods, classes=data.n_classes, random_state=seed)
     with thread_pool.one_blas_thread():  # sums of other packages do not depend on the number of threads either
-        return _measured(data, made, befores, components, tolerance, seed)
+        return _measured(data, made, befores, components, tolerance)
 
 
 @dataclass
@@ -255,9 +255,7 @@ def _over_folds(values: Any, span: tuple[float, float], rows: int | None = None)
     return Measure(mean, min(low, mean), max(high, mean), exact=False)
 
 
-def _measured(
-    data: Supervised, made: Any, befores: list[Before], components: Any, tolerance: float, seed: int
-) -> Downstream:
+def _measured(data: Supervised, made: Any, befores: list[Before], components: Any, tolerance: float) -> Downstream:
     bench = _Bench(data, made)
     with bench._warnings_kept():
         shares = data.variance_shares()

@@ -45,11 +45,11 @@ def mixed_rows(
     if isinstance(X, Iterator) or (isinstance(X, RowSource) and not X.reiterable):
         raise single_pass_error(owner)  # the levels are read first
     if isinstance(X, MixedRows):
-        return X if X.given is None else _of_blocks(X.given, request, X.n_rows, missing) or X
+        return X if X.all_columns is None else _of_blocks(X.all_columns, request, X.n_rows, missing) or X
     if isinstance(X, TableScan):
         return _of_blocks(table_blocks(X), request, X.n_rows, missing) or as_rows(X, owner=owner)
     if isinstance(X, BlockRows | ScanRows):  # from the original blocks: the converted ones have lost their categories
-        return _of_blocks(X.given, request, X.n_rows, missing) or as_rows(X, allow_sparse=False, owner=owner)
+        return _of_blocks(X.all_columns, request, X.n_rows, missing) or as_rows(X, allow_sparse=False, owner=owner)
     if callable(X) and not hasattr(X, "__array__"):
         return _of_blocks(X, request, None, missing) or as_rows(X, allow_sparse=False, owner=owner)
     if holds(X) or isinstance(X, EngineRows):
@@ -88,7 +88,7 @@ def mixed_blocks(blocks: Iterable[Any] | Callable[[], Iterable[Any]], n_rows: in
     make = blocks if callable(blocks) else lambda: blocks
     found = _of_blocks(make, ColumnRequest(), n_rows, "error")
     if found is not None:
-        found.given = make
+        found.all_columns = make
     return found
 
 

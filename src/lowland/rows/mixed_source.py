@@ -95,7 +95,7 @@ class MixedRows(RowSource):
         self.n_rows, self.n_features = n_rows, len(first.columns)
         self.numeric = rest_of(first, categorical)
         self.dtype = columns.precision(first, self.numeric)
-        self.given: Callable[[], Iterable[Any]] | None = None  # original blocks, for other columns
+        self.all_columns: Callable[[], Iterable[Any]] | None = None  # original blocks, for other columns
         self._found: Learned | None = None
 
     @property

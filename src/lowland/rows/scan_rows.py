@@ -37,7 +37,7 @@ class ScanRows(RowSource):
         return DataShape(self.n_rows, self.n_features, self.dtype, blocks=True)
 
     @property
-    def given(self) -> Callable[[], Iterator[Any]]:
+    def all_columns(self) -> Callable[[], Iterator[Any]]:
         """A function that returns the rows with all columns, for methods that take categories."""
         return table_blocks(self.scan)
 

@@ -17,7 +17,6 @@ from ..rows.block import Block, block_rows
 from ..rows.block_moments import difference
 from ..rows.gram_sums import Scratch
 from ..rows.row_source import RowSource
-from . import dense
 
 Array = Any
 
@@ -242,50 +241,6 @@ class DoublyCentered(Operator):
         xp = arrays.namespace(A)
         mean = xp.mean(A, axis=0)
         return self.factor * (A - mean[None, :] - mean[:, None] + xp.mean(mean))
-
-    def reference(self) -> Array:
-        """Return the inner operator's."""
-        return self.A.reference()
-
-
-class LowRank(Operator):
-    """F Fᵀ of a tall factor F: a kernel approximated by landmarks."""
-
-    symmetric = psd = True
-
-    def __init__(self, F: Array) -> None:
-        self.F, self.shape = _double(F), (int(F.shape[0]), int(F.shape[0]))
-
-    def matmul(self, V: Array) -> Array:
-        """Return F Fᵀ V."""
-        return thread_pool.matmul(self.F, arrays.t(self.F) @ V)
-
-    def reference(self) -> Array:
-        """Return the factor."""
-        return self.F
-
-
-class Deflated(Operator):
-    """P A P with P = I − QQᵀ: a symmetric operator with the known vectors Q projected out."""
-
-    symmetric = True
-
-    def __init__(self, A: Operator, Q: Array) -> None:
-        if not A.symmetric:
-            raise ValueError("deflation needs a symmetric operator")
-        self.A, self.Q, self.shape, self.psd = A, dense.orthonormal(_double(Q))[0], A.shape, A.psd
-        self.null = self.Q
-        if A.null is not None:  # only A's null vectors orthogonal to Q stay null
-            _, cosines, V = dense.svd(self.Q @ (arrays.t(self.Q) @ A.null))
-            kept = A.null @ V[:, cosines < 1e-8]
-            self.null = dense.orthonormal(arrays.namespace(self.Q).concat([self.Q, kept], axis=1))[0]
-
-    def _project(self, V: Array) -> Array:
-        return V - self.Q @ (arrays.t(self.Q) @ V)
-
-    def matmul(self, V: Array) -> Array:
-        """Return P A P V."""
-        return self._project(self.A.matmul(self._project(V)))
 
     def reference(self) -> Array:
         """Return the inner operator's."""

@@ -146,7 +146,7 @@ def pieces_of(X: Any) -> Iterator[Any]:
     elif engines.holds(X):
         yield from engines.open_frames(X).parts()
     elif isinstance(X, BlockRows):
-        yield from X.given()
+        yield from X.all_columns()
     elif isinstance(X, RowSource):
         for block in X.blocks():
             yield block.rows

@@ -160,6 +160,12 @@ class NeighborEmbedding(Reducer):
         return max(self._least, self.n_components + 2)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
+        self._learn_map(rows, record, self._few, self._optimized)
+
+    def _learn_map(
+        self, rows: RowSource, record: Recorder, few: Callable[..., Embedded], optimized: Callable[..., Embedded]
+    ) -> None:
+        """Map the distinct rows by one of the two functions, called as `_few` and `_optimized` are."""
         n = rows.count()
         require_count(self, rows.shape, n - 1, "the number of points less one")
         self._library()
@@ -171,9 +177,9 @@ class NeighborEmbedding(Reducer):
         self.n_components_ = components_of_points(self, n, graph.n, record)
         numbers = np.arange(graph.n)
         if graph.n < self._fewest:
-            found = self._few(Piece(graph, hood.metric.geometry(points), numbers), record)
+            found = few(Piece(graph, hood.metric.geometry(points), numbers), record)
         else:
-            found = self._optimized(hood, record, rng)
+            found = optimized(hood, record, rng)
         if not np.isfinite(found.points).all():
             raise SolveError(f"{type(self).__name__}: the optimisation diverged; {self._remedy}")
         record.note(**found.about)

@@ -156,7 +156,7 @@ class Negative:
     excess: float | None = None
 
     @property
-    def found(self) -> bool:
+    def shows_indefinite(self) -> bool:
         """Whether the kernel is shown not to be semidefinite."""
         return self.share > 0 or (self.excess is not None and self.excess > _SHOWN)
 

@@ -188,7 +188,7 @@ class DiffusionMaps(GraphReducer):
         return nystrom(state, neighbors, distances)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        return laplacian_cost(shape, n, k, self.n_components)
+        return laplacian_cost(n, k, self.n_components)
 
     def _powers(self, values: Array) -> Array:
         """Return λᵗ; a fraction of a step has no meaning for a negative λ."""

@@ -184,7 +184,7 @@ class LaplacianEigenmaps(GraphReducer):
         return nystrom(state, neighbors, distances)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        exact, count = laplacian_cost(shape, n, k, self.n_components), landmark_count(self, n)
+        exact, count = laplacian_cost(n, k, self.n_components), landmark_count(self, n)
         if count is None:
             return exact
         entries = 4 * EDGES_PER_NEIGHBOR * n * k  # weights, Laplacian, and copies of them
