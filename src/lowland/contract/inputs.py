@@ -139,13 +139,15 @@ class Compared(Rows):
 
 def _are_texts(X: Any) -> bool:
     """Return whether X is a list or column of texts, or an array with sentences in all cells."""
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OU":
-        cells = X[:100].ravel().tolist()
-        return bool(cells) and all(_is_sentence(cell) for cell in cells)
-    if not are_objects(X):
-        return False
-    some = [item for item in list(X[:100]) if item is not None]
-    return bool(some) and all(isinstance(item, str) for item in some)
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        return X.dtype.kind in "OU" and all(map(_is_sentence, X[:100].ravel().tolist()))
+    return are_objects(X) and _are_strings(X[:100])
+
+
+def _are_strings(some: Any) -> bool:
+    """Return whether objects, of which some may be missing, are texts."""
+    known = [item for item in list(some) if item is not None]
+    return bool(known) and all(isinstance(item, str) for item in known)
 
 
 def _is_sentence(cell: Any) -> bool:

@@ -124,6 +124,10 @@ class PointSet:
         """The number of each object's point, where some objects are equal; else None."""
         return self.inverse.astype(np.int32) if len(self.first) < len(self.inverse) else None
 
+    def dense_square(self) -> Array | None:
+        """Return a copy of the given distances between all points, unless they are sparse; None for other points."""
+        return self.points.copy() if self.metric.precomputed and not sp.issparse(self.points) else None
+
     def refuse_alone(self, separate: bool) -> None:
         """Raise if an object has no stored distance to any other; ``separate``: whether a parameter may allow it."""
         if self.metric.precomputed and sp.issparse(self.points):

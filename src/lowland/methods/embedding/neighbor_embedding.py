@@ -172,6 +172,7 @@ class NeighborEmbedding(Reducer):
         rng = seed(self.random_state)
         with record.stage("neighbours"):
             hood = learn_neighborhood(self, rows, record, self._count_neighbors)
+            hood.refuse_alone(separate=False)
         keep_points(self, hood, hood.n_neighbors, square=False)
         graph, points = hood.graph, hood.points
         self.n_components_ = components_of_points(self, n, graph.n, record)
