@@ -138,7 +138,9 @@ def transform(
         stream = True
     if not stream:
         read = too_large(
-            lambda: read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen), lambda: None, data
+            lambda: read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen, id=id),
+            lambda: None,
+            data,
         )
     if stream or read is None:
         no = {"flag": flag, "report": report, "figure": drawing.figure, "unseen": unseen}
@@ -284,7 +286,7 @@ def inverse(
                 f"{model.name}: its step {name} ({type(step).__name__}) has no inverse transform: coordinates cannot "
                 "be mapped back to columns"
             )
-    given = replace(read_coordinates(fitted, embedding, reading), id=id)
+    given = replace(read_coordinates(fitted, embedding, reading, id), id=id)
     keep = KeepOptions(id=id)
     _check_kept(given, keep, out)
     restored = run(lambda Y: fitted.inverse_transform(Y if after is None else after.inverse_transform(Y)), given)

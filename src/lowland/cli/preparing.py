@@ -81,7 +81,7 @@ def unprepared(
     from ..data.arraytable import SparseTable
 
     chosen, drop = split_names(columns.columns, "--columns"), split_names(columns.drop, "--drop")
-    table = columns.reading.read(path)
+    table = columns.reading.naming(keep.id).read(path)
     if isinstance(table, SparseTable):
         raise UsageError(f"{path.name} is a sparse matrix, and steps before the method take tables; remove them")
     for text in table.notes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -70,11 +70,20 @@ class ReadingOptions:
         ),
     ] = None
 
+    names: Annotated[tuple[str, ...], Parameter(parse=False)] = ()  # columns of names, such as that of --id
+
     def read(self, path: Path) -> Table:
         """Read a table."""
         from ..data.reading import read
 
         return read(path, **self.given())
+
+    def naming(self, *columns: str | None) -> ReadingOptions:
+        """Return the same options with columns, such as that of --id, whose cells are kept as they are written."""
+        from ..data.options import IfThere
+
+        more = [IfThere(name) for name in columns if name is not None and name not in self.names]
+        return replace(self, names=(*self.names, *more)) if more else self
 
     def given(self) -> dict[str, Any]:
         """Return the options that are set, as `lowland.data.read` takes them."""
@@ -93,7 +102,7 @@ class ReadingOptions:
 
     def words(self) -> dict[str, Any]:
         """Return the options for a command line that reads the same."""
-        words = {field.name: getattr(self, field.name) for field in fields(self)}
+        words = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "names"}
         words["no_header"] = self.header is False
         return words | {"header": bool(self.header)}
 

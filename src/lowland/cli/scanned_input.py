@@ -48,7 +48,7 @@ def scanned(
         note(f"left out: {', '.join(f'{name} (not numeric)' for name in left_out)}")
     shape = (table.count(), table.n_features)
     note(f"{table.source}: {shape[0]:,} rows are read in blocks")
-    names = None if keep.id is None else opened(path, columns.reading, [keep.id])
+    names = None if keep.id is None else opened(path, columns.reading, [keep.id], id=keep.id)
     reasons = dict.fromkeys(left_out, "not numeric")
     return Input(table, shape, table.source, table.names, left_out=reasons, id=keep.id, scanned=True, id_scan=names)
 

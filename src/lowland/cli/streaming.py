@@ -106,11 +106,13 @@ def reading(work: Callable[[], Any]) -> Any:
         raise FileSizeError(error.args[0]) from error
 
 
-def opened(path: Path, reading: ReadingOptions | None, columns: Any = None, drop: Any = None) -> TableScan:
-    """Open the table for reading in blocks."""
+def opened(
+    path: Path, reading: ReadingOptions | None, columns: Any = None, drop: Any = None, *, id: str | None = None
+) -> TableScan:
+    """Open the table for reading in blocks; the column ``id`` is kept as it is written."""
     from ..data import scan
 
-    options = {} if reading is None else reading.given()
+    options = (reading or ReadingOptions()).naming(id).given()
     for name in ("text", "image", "sheet"):
         if name in options:
             raise UsageError(f"--{name} needs the table in memory; remove it, or leave out --stream")
@@ -157,7 +159,7 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
         raise UsageError("a precomputed matrix is needed as a whole: leave out --stream, or give rows and a metric")
     chosen, drop = split_names(job.columns.columns, "--columns"), split_names(job.columns.drop, "--drop") or []
     aside = [*drop, *job.keep.aside]
-    table = opened(job.data, job.columns.reading, chosen, aside)
+    table = opened(job.data, job.columns.reading, chosen, aside, id=job.keep.id)
     scale = scaled_by_step(method, job.method)
     model = method
     if job.columns.recipe.needed or scale:
@@ -170,11 +172,13 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     }
     if left_out:
         note(f"left out: {', '.join(f'{name} ({why})' for name, why in left_out.items())}")
-    whole = opened(job.data, job.columns.reading) if table.has_names else table
+    whole = opened(job.data, job.columns.reading, id=job.keep.id) if table.has_names else table
     copied = _copied(job.keep, table, whole)
     if table.has_names:
         needed = list(dict.fromkeys([*table.schema, *copied]))
-        whole = opened(job.data, job.columns.reading, needed) if len(needed) < len(whole.schema) else whole
+        if len(needed) < len(whole.schema):
+            others = [name for name in whole.schema if name not in needed]  # named columns must be numbers
+            whole = opened(job.data, job.columns.reading, drop=others, id=job.keep.id)
     scratch = None if stream.engine.asked else _scratch(whole, stream.scratch)
     if scratch is not None:
         from ..data.scans.scratch import ScratchScan
@@ -298,7 +302,7 @@ def sampled(job: Job, stream: StreamOptions, done: Streamed) -> Made:
     from ..data.table import Table
     from ..rows.sampling import draw_pieces
 
-    whole = opened(job.data, job.columns.reading)
+    whole = opened(job.data, job.columns.reading, id=job.keep.id)
     sample = draw_pieces(whole.frames(), stream.sample, 0, whole.n_rows)
     table = Table(sample.rows, f"{job.data.name} ({sample.rows.height:,} of {sample.n_rows:,} rows)")
     steps, fitted, _ = parts_of_model(done.model)
@@ -345,7 +349,7 @@ def transform_stream(
         raise UsageError(
             "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
         )
-    table = opened(data, reading)
+    table = opened(data, reading, id=keep.id)
     with engine.running(), progress_bar():
         written = _write(model, table, out, _copied(keep, table, table), placement, engine)
     note(f"{table.source}: {written.n_rows:,} rows read in blocks{interpolation_words(written)}")

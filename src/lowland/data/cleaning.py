@@ -108,13 +108,17 @@ class Problem:
 
 @dataclass(frozen=True)
 class TypedColumns:
-    """The columns of a table, those with stray cells, the number marks, a note on dates, and their forms."""
+    """The columns of a table, those with stray cells, the number marks, a note on dates, and their forms.
+
+    ``identifiers`` are columns of codes, such as 001, that differ in each row as they are written.
+    """
 
     frame: pl.DataFrame
     problems: list[Problem]
     marks: Marks
     dates: str | None
     date_forms: Mapping[str, str] = field(default_factory=dict)
+    identifiers: frozenset[str] = frozenset()
 
 
 def type_columns(dialect: Dialect, columns: list[Any], options: ReadOptions) -> TypedColumns:
@@ -123,6 +127,11 @@ def type_columns(dialect: Dialect, columns: list[Any], options: ReadOptions) -> 
     ``columns`` are Arrow arrays or series, last one first; each is dropped when its series is made.
     """
     missing, below = (*MISSING, *options.na), options.below_limit or "error"
+    codes = frozenset(
+        name
+        for name, cells in zip(reversed(dialect.names), columns, strict=True)
+        if name in dialect.codes and _all_differ(cells)
+    )
     made = [
         _names(name, columns.pop(), missing)
         if options.holds_names(number, name)
@@ -144,7 +153,15 @@ def type_columns(dialect: Dialect, columns: list[Any], options: ReadOptions) -> 
     ]
     frame = _without_nan(pl.DataFrame([column.values for column in made]))
     forms = {column.values.name: column.date_format for column in made if column.date_format is not None}
-    return TypedColumns(frame, problems, marks, _date_note(made), forms)
+    return TypedColumns(frame, problems, marks, _date_note(made), forms, codes)
+
+
+def _all_differ(cells: Any) -> bool:
+    """Return whether cells of text are all there and all differ."""
+    texts = cells if isinstance(cells, pl.Series) else pl.Series(cells)
+    if texts.dtype != pl.String or texts.null_count():
+        return False
+    return texts.str.strip_chars().n_unique() == len(texts)
 
 
 def _without_nan(frame: pl.DataFrame) -> pl.DataFrame:

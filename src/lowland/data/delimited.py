@@ -80,7 +80,8 @@ def read_delimited(source: Source, options: ReadOptions, separator: str | None =
     stray = {problem.name: problem.located(lines) for problem in typed.problems}
     noted = dialect_note(replace(dialect, marks=typed.marks), scan.encoding, separator)
     notes = tuple(text for text in (noted, typed.dates) if text is not None)
-    return Table(typed.frame, source.name, file.first_line(n_rows), faults, notes, stray)
+    first, codes = file.first_line(n_rows), typed.identifiers
+    return Table(typed.frame, source.name, first, faults, notes, stray, codes=codes)
 
 
 def typed_columns(file: TextFile, options: ReadOptions) -> tuple[TextFile, TypedColumns]:

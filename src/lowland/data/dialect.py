@@ -6,7 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import polars as pl
@@ -19,6 +19,7 @@ from .options import SEPARATORS, THOUSANDS, ReadOptions
 
 _MAX_SAMPLE_CELLS = 20_000
 _MAX_SAMPLE_COLUMNS = 1000
+_MANY_DIGITS = 19  # of whole numbers that 64 bits may not hold
 COMMENT = "#"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
@@ -30,6 +31,8 @@ class Dialect:
     ``skip`` lines come before the header or the first row, ``n_comments`` of them comments. ``comment`` also marks
     comments among the rows. ``names`` are the columns. ``kinds`` tells for each column whether its first cells are
     integers (``"int"``), numbers (``"float"``) or anything else (``""``). ``width`` is the length of the first lines.
+    ``codes`` are the columns of whole numbers that are written with leading zeros or have more digits than a number
+    holds, as identifiers have.
     """
 
     separator: str
@@ -41,6 +44,7 @@ class Dialect:
     marks: Marks = PLAIN
     kinds: tuple[str, ...] = ()
     width: int = 0
+    codes: frozenset[str] = frozenset()
 
 
 def find_dialect(file: str, text: str, complete: bool, options: ReadOptions, default: str | None) -> Dialect:
@@ -98,8 +102,23 @@ def _with_columns(
     ]
     marks = marks_of((pl.Series(cells) for cells in doubtful if cells), options.decimal, options.thousands, separator)
     known = [[marks.plain(cell) for cell in cells if cell not in missing] for cells in columns]
-    kinds = tuple("" if options.holds_names(j, names[j]) else _first_kind(cells) for j, cells in enumerate(known))
-    return Dialect(separator, header, names, skip, dialect.n_comments, dialect.comment, marks, kinds, dialect.width)
+    codes = frozenset(name for name, cells in zip(names, known, strict=True) if _are_codes(cells))
+    kinds = tuple(
+        "" if options.holds_names(j, names[j]) or names[j] in codes else _first_kind(cells)
+        for j, cells in enumerate(known)
+    )
+    return replace(dialect, header=header, names=names, marks=marks, kinds=kinds, codes=codes)
+
+
+def _are_codes(cells: Sequence[str]) -> bool:
+    """Return whether cells are digits, some with a zero before them, or more than a number holds.
+
+    >>> _are_codes(["001", "120"]), _are_codes(["1", "0"]), _are_codes(["40123450000000012345"])
+    (True, False, True)
+    """
+    if not any(len(cell) > 1 and (cell[0] == "0" or len(cell) >= _MANY_DIGITS) for cell in cells):
+        return False
+    return all(cell.isascii() and cell.isdigit() for cell in cells)
 
 
 def _numbers_in(columns: Sequence[list[str]]) -> Iterator[str]:

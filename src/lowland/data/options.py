@@ -22,6 +22,12 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
 _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "spaces": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 
 
+class IfThere(str):
+    """The name of a column that a table need not have."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """Options of `read`; each format takes some of them.

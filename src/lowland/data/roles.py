@@ -45,6 +45,9 @@ def identifiers(table: Table, counting: str | None) -> list[str]:
         name, dtype = column.name, column.dtype
         if name == counting or name in table.faults:
             continue
+        if name in table.codes:
+            (called if called_identifier(name) else others).append(name)
+            continue
         text, so_called = dtype == pl.String, called_identifier(name)
         if not text and not (so_called and dtype.is_integer()):
             continue

@@ -18,7 +18,7 @@ from ..dates import dates_in
 from ..delimited import TextFile
 from ..dialect import Dialect
 from ..marks import Marks
-from ..options import ReadOptions
+from ..options import IfThere, ReadOptions
 
 _TYPES = {"number": pl.Float64(), "whole": pl.Int64(), "text": pl.String()}
 
@@ -27,7 +27,7 @@ _TYPES = {"number": pl.Float64(), "whole": pl.Int64(), "text": pl.String()}
 class Settled:
     """The types of columns, their date forms and number marks, and the columns that had no value.
 
-    ``asked`` are the columns whose type the user set.
+    ``asked`` are the columns whose type the user set; columns of names are text, as a later name may need that.
     """
 
     types: dict[str, pl.DataType]
@@ -40,7 +40,11 @@ class Settled:
     @classmethod
     def of(cls, file: TextFile, typed: TypedColumns, asked: Mapping[str, str] | None, options: ReadOptions) -> Settled:
         """Return the types of a beginning; ``asked`` are those that the user sets, by column."""
-        asked = dict(asked or {})
+        for name in options.names:
+            if isinstance(name, str) and not isinstance(name, IfThere) and name not in typed.frame.columns:
+                raise DataError(f"{file.source.name} has no column {name!r}, which is to hold names")
+        names = {name: "text" for j, name in enumerate(typed.frame.columns) if options.holds_names(j, name)}
+        asked = names | dict(asked or {})
         for name, kind in asked.items():
             if name not in typed.frame.columns:
                 raise DataError(f"{file.source.name} has no column {name!r}, whose type is set")
@@ -70,6 +74,8 @@ class Settled:
             kind = self.types[name]
             if kind == pl.String():
                 made[name] = as_text(name, _as_arrow(column), (*MISSING, *self.options.na))
+                if self.options.holds_names(file.dialect.names.index(name), name):
+                    made[name] = made[name].str.strip_chars()
                 continue
             if kind == pl.Int64() and not whole_numbers:
                 kind = pl.Float64()
