@@ -187,6 +187,8 @@ def read_coordinates(model: Reducer, path: Path, reading: ReadingOptions | None 
     table = (reading or ReadingOptions()).naming(id).read(path)
     if isinstance(table, SparseTable):
         raise DataError(f"{path.name} is a sparse matrix; coordinates are a table")
+    for text in table.notes:
+        note(text)
     wanted = [str(name) for name in model.get_feature_names_out()]
     by_name = set(wanted) <= set(table.names)
     selection = table.select(columns=wanted) if by_name else table.select()

@@ -30,6 +30,14 @@ class ReadingOptions:
         bool | None,
         Parameter(help="Whether the first line contains the column names.", negative="--no-header", show_default=False),
     ] = None
+    units: Annotated[
+        bool | None,
+        Parameter(
+            help="Whether the line below the header contains units such as mg/L, and is left out.",
+            negative="--no-units",
+            show_default=False,
+        ),
+    ] = None
     skip_rows: Annotated[int | None, Parameter(help="Lines to skip before the header.")] = None
     comment: Annotated[
         str | None, Parameter(help="Skip lines that begin with this. Default: # lines before the table.")
@@ -103,8 +111,8 @@ class ReadingOptions:
     def words(self) -> dict[str, Any]:
         """Return the options for a command line that reads the same."""
         words = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "names"}
-        words["no_header"] = self.header is False
-        return words | {"header": bool(self.header)}
+        words |= {"no_header": self.header is False, "no_units": self.units is False}
+        return words | {"header": bool(self.header), "units": bool(self.units)}
 
     def dialect(self) -> dict[str, Any]:
         """Return the options for a command line that reads another file of the same form."""

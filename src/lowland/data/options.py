@@ -15,6 +15,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "decimal": (".", ","),
     "thousands": tuple(THOUSANDS),
     "header": (True, False),
+    "units": (True, False),
     "below_limit": ("error", "half", "missing"),
     "normalize": ("l2",),
     "image_mode": ("grey", "colour"),
@@ -40,6 +41,7 @@ class ReadOptions:
     thousands : thousands mark, ``","``, ``"."``, ``" "`` or ``"'"``; ``""`` for none.
     encoding : ``"utf-8"``, ``"utf-16"``, ``"cp1252"``, ``"latin-1"`` or another codec of Python.
     header : whether the first line contains the column names.
+    units : whether the line below the header contains units of measurement; it is left out.
     skip_rows : number of lines to skip before the header.
     comment : lines that begin with this are skipped. Default: only ``#`` lines before the table.
     na : further words for missing values; those that are numbers also apply to columns of numbers.
@@ -61,6 +63,7 @@ class ReadOptions:
     thousands: str | None = None
     encoding: str | None = None
     header: bool | None = None
+    units: bool | None = None
     skip_rows: int | None = None
     comment: str | None = None
     na: tuple[str, ...] = ()
