@@ -54,6 +54,10 @@ class ReadingOptions:
         Literal["error", "half", "missing"] | None,
         Parameter(help="Cells such as <0.5: an error (default), half of the limit, or missing."),
     ] = None
+    above_limit: Annotated[
+        Literal["error", "limit", "missing"] | None,
+        Parameter(help="Cells such as >100: an error (default), the limit, or missing."),
+    ] = None
     sheet: Annotated[str | None, Parameter(help="Sheet of a workbook: its name or number (from 0).")] = None
     format: Annotated[
         str | None,

@@ -79,7 +79,7 @@ def read_delimited(source: Source, options: ReadOptions, separator: str | None =
     faults = {problem.name: problem.message(source.name, lines) for problem in typed.problems}
     stray = {problem.name: problem.located(lines) for problem in typed.problems}
     noted = dialect_note(replace(dialect, marks=typed.marks), scan.encoding, separator)
-    notes = tuple(text for text in (noted, *heading_notes(dialect), typed.dates) if text is not None)
+    notes = tuple(text for text in (noted, *heading_notes(dialect), *typed.notes) if text is not None)
     first, codes = file.first_line(n_rows), typed.identifiers
     return Table(typed.frame, source.name, first, faults, notes, stray, codes=codes)
 

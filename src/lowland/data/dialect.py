@@ -12,10 +12,11 @@ import polars as pl
 
 from ..core.errors import DataError
 from ..core.message import Message, Setting
-from .cells import LIMIT_SIGNS, MISSING, is_number, is_written_number
+from .cells import MISSING, is_number, is_written_number
 from .heading import renamed_note, title_rows, units_in, units_note, unlike_names
 from .marks import PLAIN, Marks, marks_of
 from .options import SEPARATORS, THOUSANDS, ReadOptions
+from .signs import LIMIT_SIGNS, with_minus
 
 _MAX_SAMPLE_CELLS = 20_000
 _MAX_SAMPLE_COLUMNS = 1000
@@ -116,7 +117,7 @@ def _with_columns(
     plain = len(lines) > skip + 1 and rows and next(split_lines([lines[skip + 1]], separator), []) == rows[0]
     if header and plain and (options.units or (options.units is None and units_in(rows[0], rows[1:], missing))):
         units, rows = tuple(rows[0]), rows[1:]
-    columns = [[row[j].strip() for row in rows if j < len(row)] for j in range(len(names))]
+    columns = [[with_minus(row[j].strip()) for row in rows if j < len(row)] for j in range(len(names))]
     doubtful = [
         [cell for cell in cells if cell not in missing and not is_number(cell)]
         for cells in columns[:_MAX_SAMPLE_COLUMNS]

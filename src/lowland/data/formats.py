@@ -10,7 +10,7 @@ from pathlib import Path
 from ..core.errors import DataError
 from ..core.message import Message, Setting
 
-_CELLS = ("na", "below_limit", "decimal", "thousands")
+_CELLS = ("na", "below_limit", "above_limit", "decimal", "thousands")
 _TEXT = (*_CELLS, "sep", "encoding", "header", "units", "skip_rows", "comment", "names")
 _COLUMNS = ("vector", "text", "image", "normalize")
 _PACKED = ("", ".gz", ".zst")

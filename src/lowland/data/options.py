@@ -17,6 +17,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "header": (True, False),
     "units": (True, False),
     "below_limit": ("error", "half", "missing"),
+    "above_limit": ("error", "limit", "missing"),
     "normalize": ("l2",),
     "image_mode": ("grey", "colour"),
 }
@@ -48,6 +49,7 @@ class ReadOptions:
     names : columns whose cells are names, by their own name or number (from 0): text as it is written, so that ``007``
         is not ``7``, unless all of them are plainly written whole numbers. Other formats than text know types already.
     below_limit : a cell such as ``<0.5`` is an error, half of the limit, or missing.
+    above_limit : a cell such as ``>100`` is an error, the limit, or missing.
     sheet : name or number (from 0) of the sheet of a workbook.
     vector : column of equally long lists of numbers; it becomes the array, and the other columns are kept aside.
     text, image : column with the text or the image of each row; it is kept with the rows and not reduced.
@@ -69,6 +71,7 @@ class ReadOptions:
     na: tuple[str, ...] = ()
     names: tuple[str | int, ...] = ()
     below_limit: str | None = None
+    above_limit: str | None = None
     sheet: str | int | None = None
     vector: str | None = None
     text: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -19,6 +19,7 @@ from ..delimited import TextFile
 from ..dialect import Dialect
 from ..marks import Marks
 from ..options import IfThere, ReadOptions
+from ..signs import Limits
 
 _TYPES = {"number": pl.Float64(), "whole": pl.Int64(), "text": pl.String()}
 
@@ -36,6 +37,7 @@ class Settled:
     empty: set[str]
     asked: set[str]
     options: ReadOptions
+    signs: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, file: TextFile, typed: TypedColumns, asked: Mapping[str, str] | None, options: ReadOptions) -> Settled:
@@ -55,7 +57,7 @@ class Settled:
         types = {name: _TYPES[asked[name]] if name in asked else kind for name, kind in typed.frame.schema.items()}
         empty = {column.name for column in typed.frame.get_columns() if column.null_count() == len(column)}
         fixed = replace(options, decimal=typed.marks.decimal, thousands=typed.marks.thousands or "")
-        return cls(types, typed.date_forms, typed.marks, empty - set(asked), set(asked), fixed)
+        return cls(types, typed.date_forms, typed.marks, empty - set(asked), set(asked), fixed, typed.signs)
 
     def dialect(self, dialect: Dialect, whole_numbers: bool) -> Dialect:
         """Return a dialect whose columns have the settled types; integers as floats unless ``whole_numbers``."""
@@ -79,6 +81,8 @@ class Settled:
                 continue
             if kind == pl.Int64() and not whole_numbers:
                 kind = pl.Float64()
+            if name not in problems:
+                self._require_sign(file, name, typed.signs.get(name), column, typed.frame[name])
             made[name] = self._held(file, name, kind, typed.frame[name], column, problems.get(name), height)
         return without_codes(pl.DataFrame(made), self.options)
 
@@ -98,6 +102,18 @@ class Settled:
                         ),
                     )
                 )
+
+    def _require_sign(self, file: TextFile, name: str, sign: str | None, cells: Any, found: pl.Series) -> None:
+        """Raise if the numbers of a column have another sign, such as %, than the first ones."""
+        if not found.dtype.is_numeric() or found.null_count() == len(found) or sign == self.signs.get(name):
+            return
+        row, first = int(found.is_not_null().arg_max() or 0), self.signs.get(name)
+        cell, how = pl.Series(name, _as_arrow(cells))[row], f"with {first}" if first else "without sign"
+        raise DataError(
+            f"{file.source.name}, line {file.lines({row}, len(found))[row]}, column {name!r}: "
+            f"{cell!r} is not written {how}, as the first cells of the column are; "
+            "write all numbers of the column with the same sign, or without"
+        )
 
     def _typed(self, file: TextFile, cells: Mapping[str, Any]) -> TypedColumns:
         if not cells:
@@ -139,10 +155,9 @@ class Settled:
         if problem is None:  # most cells of this part are no numbers
             numbers = self.marks.matches(found.str.strip_chars())
             row = int((~numbers & found.is_not_null()).arg_max() or 0)
-            dialect = replace(file.dialect, marks=self.marks)
-            problem = Problem(
-                name, (StrayCell(row, str(found[row])),), False, dialect, self.options.below_limit or "error"
-            )
+            dialect, own = replace(file.dialect, marks=self.marks), self.options
+            limits = Limits(own.below_limit or "error", own.above_limit or "error")
+            problem = Problem(name, (StrayCell(row, str(found[row])),), False, dialect, limits)
         row = problem.stray[0].row
         return DataError(problem.message(file.source.name, file.lines({row}, height)))
 

@@ -62,7 +62,7 @@ class TextScan(FrameScan):
             if settled is None and problem.name not in self.settled.asked
         }
         noted = dialect_note(replace(self.dialect, marks=typed.marks), self.encoding, self._separator)
-        notes = tuple(text for text in (noted, *heading_notes(self.dialect), typed.dates) if text is not None)
+        notes = tuple(text for text in (noted, *heading_notes(self.dialect), *typed.notes) if text is not None)
         frame = typed.frame.cast(
             {n: k for n, k in self.settled.types.items() if n in typed.frame.columns}, strict=False
         )
