@@ -149,6 +149,16 @@ def prepared_again(table: Table, steps: Pipeline) -> Input:
     return _as_rows(made, raw, steps)
 
 
+def rows_before(given: Input, steps: Pipeline) -> Input:
+    """Return the rows that the first of fitted steps made of the same table; what they warn of was said."""
+    assert given.table is not None
+    frame = given.table.with_aside()
+    raw = replace(given, rows=frame, shape=frame.shape, names=list(frame.columns))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowlandWarning)
+        return _as_rows(run(steps.transform, raw), raw, steps)
+
+
 def _warned_again(caught: Sequence[warnings.WarningMessage], raw: Input) -> list[str]:
     """Warn again of what was caught, rows by their lines or identifiers; return the texts of Lowland's warnings."""
     said = list[str]()
