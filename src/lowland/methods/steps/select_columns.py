@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,7 +36,7 @@ class SelectColumns(Step):
     """Choose columns by name, remember their types, and check new rows against them.
 
     New rows are matched by name, in any order. A missing column and a column of another type are errors. Values whose
-    typical size differs from that of the training rows by a factor of 300 or more, and that all lie outside their
+    typical size differs from that of the training rows by a factor of 300 or more, and most of which lie outside their
     range, give a `UnitsWarning`.
 
     Parameters
@@ -173,19 +173,19 @@ class SelectColumns(Step):
         return frame
 
     def _look_at(self, frame: pl.DataFrame) -> None:
-        """Warn of columns whose values are all far outside the training range: they may be in another unit."""
+        """Warn of columns most of whose values are far outside the training range: they may be in another unit."""
         names = self._of_kind(frames.NUMBER)
         if not names or not frame.height:
             return
         sizes = Sizes(names, frame.height)
         sizes.add(sizes.part(0, frame))
         places = [j for j, kind in enumerate(self.kinds_in_) if kind == frames.NUMBER]
-        for name, j, (low, middle, high) in zip(names, places, sizes.table, strict=True):
+        for name, j, (_, middle, _) in zip(names, places, sizes.table, strict=True):
             if np.isnan(self.middle_[j]) or np.isnan(middle):
                 continue
             ratio = middle / float(self.middle_[j])
-            larger = ratio >= UNITS_RATIO and low > self.high_[j]
-            smaller = ratio <= 1 / UNITS_RATIO and high < self.low_[j]
+            larger = ratio >= UNITS_RATIO and _most(frame[name], lambda sizes, j=j: sizes > self.high_[j])
+            smaller = ratio <= 1 / UNITS_RATIO and _most(frame[name], lambda sizes, j=j: sizes < self.low_[j])
             if larger or smaller:
                 factor = ratio if larger else 1 / ratio
                 times = f"{float(f'{factor:.2g}'):,.0f} times {'larger' if larger else 'smaller'}"
@@ -203,6 +203,13 @@ class SelectColumns(Step):
             frame.schema,
         )
         return frame.with_columns(pl.col(name) == "true" for name in flags if schema[name] == pl.String)
+
+
+def _most(column: pl.Series, outside: Callable[[Array], Array]) -> bool:
+    """Return whether most values of a column that are not 0 have sizes outside of the training rows'."""
+    sizes = np.abs(column.cast(pl.Float64).to_numpy())
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return 2 * int(np.count_nonzero(outside(sizes))) > len(sizes)
 
 
 _WORDS = {frames.NUMBER: "numbers", frames.CATEGORY: "categories", frames.DATE: "dates", frames.OTHER: "other types"}
