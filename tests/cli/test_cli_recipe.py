@@ -391,3 +391,13 @@ def test_flag_marks_rows_off_the_axes_of_pre(run: Any, tmp_path: Path) -> None:
         assert "valid feature names" not in done.err
         assert pl.read_csv("f.csv")["novel"].to_list() == [0, 1, 0]
         assert done.json["novel"] == 1
+
+
+def test_unseen_is_refused_without_new_rows(run: Any, tmp_path: Path) -> None:
+    pl.DataFrame({"a": range(20), "b": [i * i % 7 for i in range(20)], "c": list("xy" * 10)}).write_csv("t.csv")
+    commands = (["dimension"], ["outliers"], ["correlations"], ["compare"], ["evaluate", "t.csv"], ["plot"])
+    for command, *more in commands:
+        out = ["-o", "p.png"] if command == "plot" else []
+        done = run(command, "t.csv", *more, "--categories", "one-hot", "--unseen", "ignore", *out)
+        assert done.code == 2, command
+        assert "--unseen ignore is for new rows, and this command has none" in done.err

@@ -86,6 +86,7 @@ def evaluate(
     """
     options = trust or TrustOptions()
     scale, chosen = scaled_once(options.scale, columns or TableOptions())
+    chosen.recipe.refuse_unseen()
     options = scaled(replace(options, scale=scale))
     drawing = figure or NO_FIGURE
     drawing.check()

@@ -84,6 +84,7 @@ def plot(
     Example: lowland plot iris.lowland iris.csv --kind biplot --out biplot.png
     """
     look, chosen = look or LookOptions(), columns or TableOptions()
+    chosen.recipe.refuse_unseen()
     check_format("--out", out)
     look.check()
     MapFigureOptions(out, axes=axes).check()

@@ -149,6 +149,24 @@ def prepared_again(table: Table, steps: Pipeline) -> Input:
     return _as_rows(made, raw, steps)
 
 
+def columns_before_mixing(given: Input) -> pl.DataFrame | None:
+    """Return the columns before the first step that mixes them, such as FAMD or --pre; None if no step does."""
+    from ..methods.steps.origins import origins
+
+    if given.steps is None or given.table is None or given.names is None:
+        return None
+    traced = origins([step for _, step in given.steps.steps], given.names)
+    if traced.from_table and traced.rotation is None:
+        return None
+    kept = [name for name, _ in given.steps.steps if name in ("columns", "dates", "transform", "missing")]
+    frame = given.table.with_aside()
+    raw = replace(given, rows=frame, shape=frame.shape, names=list(frame.columns))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowlandWarning)
+        made: Any = run(given.steps[: len(kept)].transform, raw)
+    return made
+
+
 def rows_before(given: Input, steps: Pipeline) -> Input:
     """Return the rows that the first of fitted steps made of the same table; what they warn of was said."""
     assert given.table is not None
