@@ -109,7 +109,7 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     rows += _unread(data, following)
     if getattr(data, "image_shape", None) is None:  # brightness is no code
         rows += _options(kinds)
-    rows += [("note", text) for text in data.notes]
+    rows += [("note", in_words(text)) for text in data.notes]
     summary = _sentence(file, found, following == NOTHING)
     if following == NOTHING and any(kind.kind == "text" for kind in kinds.values()):
         from ..data.table import TEXTS_TO_NUMBERS

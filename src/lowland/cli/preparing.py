@@ -163,7 +163,7 @@ def columns_before_mixing(given: Input) -> pl.DataFrame | None:
     raw = replace(given, rows=frame, shape=frame.shape, names=list(frame.columns))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowlandWarning)
-        made: Any = run(given.steps[: len(kept)].transform, raw)
+        made: pl.DataFrame = run(given.steps[: len(kept)].transform, raw)
     return made
 
 

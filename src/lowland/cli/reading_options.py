@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -82,8 +82,6 @@ class ReadingOptions:
         ),
     ] = None
 
-    names: Annotated[tuple[str, ...], Parameter(parse=False)] = ()  # columns of names, such as that of --id
-
     def read(self, path: Path) -> Table:
         """Read a table."""
         from ..data.reading import read
@@ -94,8 +92,9 @@ class ReadingOptions:
         """Return the same options with columns, such as that of --id, whose cells are kept as they are written."""
         from ..data.options import IfThere
 
-        more = [IfThere(name) for name in columns if name is not None and name not in self.names]
-        return replace(self, names=(*self.names, *more)) if more else self
+        known = getattr(self, "names", ())
+        more = [IfThere(name) for name in columns if name is not None and name not in known]
+        return _NamingOptions(**{**vars(self), "names": (*known, *more)}) if more else self
 
     def given(self) -> dict[str, Any]:
         """Return the options that are set, as `lowland.data.read` takes them."""
@@ -121,3 +120,10 @@ class ReadingOptions:
     def dialect(self) -> dict[str, Any]:
         """Return the options for a command line that reads another file of the same form."""
         return {name: value for name, value in self.words().items() if name not in ("format", "sheet", "text", "image")}
+
+
+@dataclass(frozen=True)
+class _NamingOptions(ReadingOptions):
+    """Options with columns of names, which the command line gives as --id."""
+
+    names: tuple[str, ...] = ()

@@ -227,7 +227,7 @@ def _marks(columns: Sequence[Typed], dialect: Dialect, options: ReadOptions) -> 
 
 def _date_note(columns: Sequence[Typed]) -> str | None:
     """Return a note on columns of dates that are not in ISO form."""
-    words = {"%Y": "year", "%m": "month", "%d": "day", "%b": "month"}
+    words = {"%Y": "year", "%m": "month", "%d": "day", "%b": "month", "%B": "month"}
     forms: dict[str, list[str]] = {}
     for column in columns:
         if column.date_format not in (None, "%Y-%m-%d"):

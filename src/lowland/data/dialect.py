@@ -36,7 +36,8 @@ class Dialect:
     integers (``"int"``), numbers (``"float"``) or anything else (``""``). ``width`` is the length of the first lines.
     ``codes`` are the columns of whole numbers that are written with leading zeros or have more digits than a number
     holds, as identifiers have. ``units`` are the cells of the line below the header, if it holds units; ``renamed``
-    are the columns that were numbered since others have their names, each with its own name.
+    are the columns that were numbered since others have their names, each with its own name. ``unsplit``: the text is
+    read as one column, and spaces split most lines into as many cells as the first.
     """
 
     separator: str
@@ -51,6 +52,7 @@ class Dialect:
     codes: frozenset[str] = frozenset()
     units: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    unsplit: bool = False
 
     @property
     def n_head(self) -> int:
@@ -80,7 +82,9 @@ def find_dialect(file: str, text: str, complete: bool, options: ReadOptions, def
     records = _sample(body, separator, options.comment)
     if not records or not any(cell.strip() for cell in records[0]):
         raise DataError(f"{file}: the first line is blank; it must contain the column names")
-    dialect = Dialect(separator, True, [], skip, n_comments, options.comment, width=sum(map(len, body[:2])))
+    unsplit = options.sep is None and len(records[0]) == 1 and _spaces_split(body, options.comment)
+    width = sum(map(len, body[:2]))
+    dialect = Dialect(separator, True, [], skip, n_comments, options.comment, width=width, unsplit=unsplit)
     return _with_columns(file, dialect, records, lines, options)
 
 
@@ -113,7 +117,7 @@ def _with_columns(
         if options.header is None and dialect.n_comments:
             names = _commented_names(lines[skip - 1], separator, len(first)) or names
     names, renamed = unlike_names(names)
-    rows, units = records[1:] if header else records, ()
+    rows, units = records[1:] if header else records, tuple[str, ...]()
     plain = len(lines) > skip + 1 and rows and next(split_lines([lines[skip + 1]], separator), []) == rows[0]
     if header and plain and (options.units or (options.units is None and units_in(rows[0], rows[1:], missing))):
         units, rows = tuple(rows[0]), rows[1:]
@@ -190,7 +194,16 @@ def dialect_note(dialect: Dialect, encoding: str, default: str | None) -> str | 
 def heading_notes(dialect: Dialect) -> list[str]:
     """Return notes on columns that were renamed, and on units below the header."""
     notes = (renamed_note(dict(dialect.renamed)), units_note(dialect.units, f"line {dialect.skip + 2}"))
-    return [text for text in notes if text is not None]
+    found = [text for text in notes if text is not None]
+    if dialect.unsplit:
+        found.append(
+            Message(
+                "the lines are read as one column, since spaces do not split all of them alike (perhaps some cells are "
+                "empty); to split them at spaces, write NA for empty cells and use ",
+                Setting("sep", "space"),
+            )
+        )
+    return found
 
 
 def split_lines(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
@@ -257,6 +270,16 @@ def _separator(lines: Sequence[str], default: str | None, comment: str | None) -
         if (same, numbers, separator == default) > score:
             best, score = separator, (same, numbers, int(separator == default))
     return best
+
+
+def _spaces_split(lines: Sequence[str], comment: str | None) -> bool:
+    """Return whether runs of spaces split most lines into as many cells as the first, many of them numbers."""
+    records = _sample(lines, " ", comment)
+    if len(records) < 2 or len(records[0]) < 2:
+        return False
+    alike = [record for record in records[1:] if len(record) == len(records[0])]
+    cells = [cell for record in alike for cell in record]
+    return 2 * len(alike) > len(records) - 1 and 3 * sum(map(is_written_number, cells)) >= len(cells)
 
 
 def _has_header(first: list[str], rows: list[list[str]], separator: str) -> bool:

@@ -325,3 +325,27 @@ def test_a_few_values_of_another_size_are_no_other_unit() -> None:
         warnings.simplefilter("error", UnitsWarning)
         step.transform(pl.DataFrame({"a": [1.5, 2.5e4]}))
         step.transform(pl.DataFrame({"a": [1.5] * 10 + [5e4] * 9}))
+
+
+@pytest.mark.parametrize(
+    "cells", [[20240105, 20240217, None], [20240105.0, 20240217.0, None], ["20240105", "20240217", None]]
+)
+def test_dates_without_marks_by_their_type(cells):
+    frame = pl.DataFrame({"when": cells, "a": [1.0, 2.0, 3.0]})
+    step = steps.SelectColumns(types={"when": "date"}).fit(frame)
+    days = steps.EncodeDates().fit_transform(step.transform(frame))["when_days"].to_list()
+    assert days == [0.0, 43.0, None]
+    with pytest.raises(CellError, match="which is not a date, at row 0"):
+        step.transform(frame.with_columns(pl.Series("when", [20241399, 20240105, 20240106]).cast(frame.schema["when"])))
+
+
+def test_numbers_that_are_no_dates_are_refused_as_dates():
+    frame = pl.DataFrame({"when": [1.5, 2.5], "a": [1.0, 2.0]})
+    with pytest.raises(DataError, match="contains numbers, which cannot be read as a date"):
+        steps.SelectColumns(types={"when": "date"}).fit(frame)
+
+
+def test_texts_with_named_months_are_dates_by_their_type():
+    frame = pl.DataFrame({"when": ["Jan 5, 2024", "Feb 17, 2024"], "a": [1.0, 2.0]})
+    out = steps.SelectColumns(types={"when": "date"}).fit_transform(frame)
+    assert out["when"].cast(pl.Date).to_list() == [dt.date(2024, 1, 5), dt.date(2024, 2, 17)]
