@@ -31,7 +31,7 @@ from .options import (
     ReportOut,
 )
 from .outputs import check_kept, check_outputs, is_table, only_numbers
-from .preparing import parts_of_model
+from .preparing import parts_of_model, rows_before
 from .reading_options import ReadingOptions
 from .running import run
 from .stream_options import Placement, Stream
@@ -138,7 +138,9 @@ def transform(
         stream = True
     if not stream:
         read = too_large(
-            lambda: read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen), lambda: None, data
+            lambda: read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen, id=id),
+            lambda: None,
+            data,
         )
     if stream or read is None:
         no = {"flag": flag, "report": report, "figure": drawing.figure, "unseen": unseen}
@@ -150,7 +152,8 @@ def transform(
     embedding = embedding if after is None else after.transform(embedding)
     names = [str(name) for name in fitted.get_feature_names_out()]
     summary = f"{method_title(fitted)} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
-    novelty = _novelty(fitted, steps, given) if flag or (report is not None and can_judge(fitted)) else None
+    judged = can_judge(fitted, [] if steps is None else [step for _, step in steps.steps])
+    novelty = _novelty(fitted, steps, given) if flag or (report is not None and judged) else None
     found = novelty if flag else None
     if found is not None:
         summary += f" {found.sentence}"
@@ -202,12 +205,16 @@ def _of_stream(model: Path, data: Path, fitted: Reducer, written: Written) -> An
 
 def _novelty(fitted: Reducer, steps: Pipeline | None, given: Input) -> Novelty:
     """Compare the rows with the training rows; measures that are not available are listed on stderr."""
+    from ..quality.novelty_axes import method_before
     from ..quality.novelty_detection import novelty_after
 
     before = [] if steps is None else [step for _, step in steps.steps]
+    pre = method_before(before)
+    if pre is not None and steps is not None and given.table is not None:
+        before, given = before[:-1], rows_before(given, steps[:-1])
     table = None if given.table is None else given.table.with_aside()
     names = row_names(given)
-    found: Novelty = run(lambda rows: novelty_after(before, fitted, rows, table=table, names=names), given)
+    found: Novelty = run(lambda rows: novelty_after(before, fitted, rows, pre=pre, table=table, names=names), given)
     found = replace(found, missing={name: in_words(why) for name, why in found.missing.items()})
     for reason in dict.fromkeys(found.missing.values()):
         lacking = [name for name, why in found.missing.items() if why == reason]
@@ -284,7 +291,7 @@ def inverse(
                 f"{model.name}: its step {name} ({type(step).__name__}) has no inverse transform: coordinates cannot "
                 "be mapped back to columns"
             )
-    given = replace(read_coordinates(fitted, embedding, reading), id=id)
+    given = replace(read_coordinates(fitted, embedding, reading, id), id=id)
     keep = KeepOptions(id=id)
     _check_kept(given, keep, out)
     restored = run(lambda Y: fitted.inverse_transform(Y if after is None else after.inverse_transform(Y)), given)

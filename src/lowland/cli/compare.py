@@ -170,6 +170,7 @@ def compare(
     wanted, where = asked or CompareOptions(), engine or LOCAL
     where.check()
     scale, chosen = scaled_once(bool(wanted.scale), columns or TableOptions())
+    chosen.recipe.refuse_unseen()
     wanted = replace(wanted, scale=scale or None)
     parameters = wanted.parameters()
     _check_files(out, report, record, again, data)

@@ -80,6 +80,7 @@ def dimension(
     if square and scale:
         raise UsageError("--scale applies to columns, and a distance matrix has none: remove --scale or --metric")
     scale, chosen = scaled_once(scale, columns or TableOptions())
+    chosen.recipe.refuse_unseen()
     given = read_or_scan(data, chosen, KeepOptions(id=id), stream=stream, pairwise=square)
     if not square:
         warn_of_square(given)

@@ -86,6 +86,7 @@ def evaluate(
     """
     options = trust or TrustOptions()
     scale, chosen = scaled_once(options.scale, columns or TableOptions())
+    chosen.recipe.refuse_unseen()
     options = scaled(replace(options, scale=scale))
     drawing = figure or NO_FIGURE
     drawing.check()
@@ -130,7 +131,7 @@ def _in_memory(asked: _Call) -> Answer:
     data, embedding, options, chosen = asked.data, asked.embedding, asked.options, asked.chosen
     out, report, drawing = asked.out, asked.report, asked.drawing
     with reading_map(embedding, data):
-        table, names = map_of(data, embedding, options.x, options.y, chosen.reading)
+        table, names = map_of(data, embedding, options.x, options.y, chosen.reading, options.id)
         Y = coordinates(table, names)
     coded = is_coded(names, options) and not chosen.recipe.needed
     given = _read_data(data, chosen, options, coded)
@@ -214,7 +215,14 @@ class _MeasureRequest:
 
 def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categories: bool) -> Input:
     square = options.metric == "precomputed"
-    given = read_input(path, columns, lambda names: _known(names, options), pairwise=square, categories=categories)
+    given = read_input(
+        path,
+        columns,
+        lambda names: _known(names, options),
+        pairwise=square,
+        categories=categories,
+        id=options.id,
+    )
     warn_of_square(given)
     return given
 

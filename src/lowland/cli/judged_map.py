@@ -59,9 +59,12 @@ def reading_map(map: Path | None, data: Path) -> Iterator[None]:
 
 
 def map_of(
-    data: Path, embedding: Path | None, x: str | None, y: str | None, reading: ReadingOptions
+    data: Path, embedding: Path | None, x: str | None, y: str | None, reading: ReadingOptions, id: str | None = None
 ) -> tuple[Table, list[str]]:
-    """Return the table of a map and the names of its coordinates, which may be columns of the data."""
+    """Return the table of a map and the names of its coordinates, which may be columns of the data.
+
+    ``id``: the column of identifiers, which are kept as they are written.
+    """
     from ..data.arraytable import SparseTable
     from .matching import read_map
 
@@ -70,10 +73,10 @@ def map_of(
     if embedding is None and x is None:
         raise UsageError("give the table of coordinates after DATA, or name its columns in DATA with --x and --y")
     if embedding is not None and x is None:
-        return read_map(embedding)
-    from ..data.reading import read_table
+        return read_map(embedding, id)
+    from .reading_options import ReadingOptions as Detected
 
-    table = reading.read(data) if embedding is None else read_table(embedding)
+    table = (reading if embedding is None else Detected()).naming(id).read(embedding or data)
     if isinstance(table, SparseTable):
         raise DataError(f"{table.source} is a sparse matrix without column names: give a table with --x and --y")
     names = [str(x), str(y)]

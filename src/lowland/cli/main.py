@@ -102,7 +102,12 @@ def _parser_words(error: Exception, words: Sequence[str]) -> str:
     flag = str(error.token.keyword or error.token.value).partition("=")[0]
     if flag in ("--engine", "--scheduler", "--workers"):
         return f"{flag} is an option of reduce, transform and compare; this command runs in this process."
-    near = difflib.get_close_matches(flag, options_of(words, aliases=True), n=1, cutoff=0.7)
+    known = options_of(words, aliases=True)
+    if "--set" in known and "--method" in known:
+        from .method_flags import flags_of_method
+
+        known = [*known, *flags_of_method(words)]
+    near = difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
     return f"unknown option {flag}." + (f" Did you mean {near[0]}?" if near else "")
 
 

@@ -17,6 +17,7 @@ from .input import Input, row_names
 from .inputs import dominated, warn_of_square
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_kept, check_outputs
+from .preparing import columns_before_mixing
 from .running import run
 from .scaling import scaled_once
 from .scanned_input import read_or_scan, scanned_names
@@ -104,6 +105,7 @@ def outliers(
     drawing.check()
     check_outputs(out=out, keep=keep, figure=drawing.figure, inputs=(data,))
     scale, columns = scaled_once(scale, columns or TableOptions())
+    columns.recipe.refuse_unseen()
     pairwise = metric == "precomputed"
     given = read_or_scan(data, columns, KeepOptions(id=id), stream=stream, pairwise=pairwise)
     if given.scanned and drawing.figure is not None:
@@ -186,6 +188,7 @@ def _work(
             scale=scale,
             names=scanned_names(given) if given.scanned else row_names(given),
             random_state=seed,
+            table=columns_before_mixing(given),
         )
 
     return work

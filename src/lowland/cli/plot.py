@@ -84,6 +84,7 @@ def plot(
     Example: lowland plot iris.lowland iris.csv --kind biplot --out biplot.png
     """
     look, chosen = look or LookOptions(), columns or TableOptions()
+    chosen.recipe.refuse_unseen()
     check_format("--out", out)
     look.check()
     MapFigureOptions(out, axes=axes).check()
@@ -140,7 +141,7 @@ def _of_model(
         )
     if data is None and aside:
         raise UsageError(f"{'--color' if color else '--id'} names a column of the rows: give DATA after MODEL")
-    given = None if data is None else replace(read_for(fitted, data, aside, reading=reading, steps=steps), id=id)
+    given = None if data is None else replace(read_for(fitted, data, aside, reading=reading, steps=steps, id=id), id=id)
     has_axes = after is None and has_meaningful_axes(fitted)
     known = getattr(fitted, "embedding_", None)
     embedding = known if given is None else run(fitted.transform, given)
@@ -177,7 +178,7 @@ def _of_table(
     from .matching import coordinates, matched_rows, matching_column
 
     kind, axes, look = shape
-    table, names = map_of(path, path, *named, columns.reading)
+    table, names = map_of(path, path, *named, columns.reading, id)
     Y = coordinates(table, names)
     if data is None:
         _check_kind(kind, None)

@@ -235,7 +235,7 @@ def _fit(job: Job) -> Made:
     if job.supplementary_rows is not None and not job.supplementary_rows.exists():
         raise DataError(f"--supplementary-rows {job.supplementary_rows}: no such file")
     check_columns(given, job.keep.laid)
-    earlier = None if job.align_to is None else EarlierMap.read(job.align_to)
+    earlier = None if job.align_to is None else EarlierMap.read(job.align_to, job.keep.id)
     made = Made(fitted, run(fitted.fit_transform, given), given)
     if earlier is not None:
         after, embedding = earlier.aligned(made.embedding, made.names, given)

@@ -110,16 +110,18 @@ def opened(
     reading: ReadingOptions | None,
     columns: Any = None,
     drop: Any = None,
+    *,
     types: Mapping[str, str] | None = None,
+    id: str | None = None,
 ) -> TableScan:
-    """Open the table for reading in blocks; ``types`` are those of --types.
+    """Open the table for reading in blocks; ``types`` are those of --types, ``id`` is kept as it is written.
 
     Categories of a text that begin as whole numbers are read as text: others may follow.
     """
     from ..data import scan
     from ..data.scans.opening import is_text
 
-    options = {} if reading is None else reading.set_options()
+    options = (reading or ReadingOptions()).naming(id).set_options()
     for name in ("text", "image", "sheet"):
         if name in options:
             raise UsageError(f"--{name} needs the table in memory; remove it, or leave out --stream")
@@ -183,7 +185,7 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     chosen, drop = split_names(job.columns.columns, "--columns"), split_names(job.columns.drop, "--drop") or []
     aside = [*drop, *job.keep.aside]
     types = job.columns.recipe.column_types()
-    table = opened(job.data, job.columns.reading, chosen, aside, types)
+    table = opened(job.data, job.columns.reading, chosen, aside, types=types, id=job.keep.id)
     scale = scaled_by_step(method, job.method)
     model = method
     if job.columns.recipe.needed or scale:
@@ -197,11 +199,13 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     }
     if left_out:
         note(f"left out: {', '.join(f'{name} ({why})' for name, why in left_out.items())}")
-    whole = opened(job.data, job.columns.reading, types=types) if table.has_names else table
+    whole = opened(job.data, job.columns.reading, types=types, id=job.keep.id) if table.has_names else table
     copied = _copied(job.keep, table, whole)
     if table.has_names:
         needed = list(dict.fromkeys([*table.schema, *copied]))
-        whole = opened(job.data, job.columns.reading, needed, types=types) if len(needed) < len(whole.schema) else whole
+        if len(needed) < len(whole.schema):
+            others = [name for name in whole.schema if name not in needed]  # named columns must be numbers
+            whole = opened(job.data, job.columns.reading, drop=others, types=types, id=job.keep.id)
     scratch = None if stream.engine.uses_cluster else _scratch(whole, stream.scratch)
     if scratch is not None:
         from ..data.scans.scratch import ScratchScan
@@ -330,7 +334,7 @@ def sampled(job: Job, stream: StreamOptions, done: Streamed) -> Made:
     from ..data.table import Table
     from ..rows.sampling import draw_pieces
 
-    whole = opened(job.data, job.columns.reading, types=job.columns.recipe.column_types())
+    whole = opened(job.data, job.columns.reading, types=job.columns.recipe.column_types(), id=job.keep.id)
     sample = draw_pieces(whole.number_frames(), stream.sample, 0, whole.n_rows)
     table = Table(sample.rows, f"{job.data.name} ({sample.rows.height:,} of {sample.n_rows:,} rows)")
     steps, fitted, _ = parts_of_model(done.model)
@@ -377,7 +381,7 @@ def transform_stream(
         raise UsageError(
             "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
         )
-    table = opened(data, reading)
+    table = opened(data, reading, id=keep.id)
     say_notes(table)
     with engine.running(), progress_bar():
         written = _write(model, table, out, _copied(keep, table, table), placement, engine)

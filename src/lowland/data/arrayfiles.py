@@ -95,9 +95,17 @@ def read_npz(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
         raise _damaged(source, error) from error
     aside = pl.DataFrame([column for own, values in beside.items() for column in _columns(own, values)])
     used = {name, labels[0], *beside, *lists}
-    unread = [f"{own}: {other}" for own, other in members.items() if own not in used]
-    notes = (f"not read, since they do not fit the rows of {name}: {'; '.join(unread)}",) if unread else ()
-    return ArrayTable(array, source.name, labels[1], aside=aside, notes=notes)
+    unread = {own: other for own, other in members.items() if own not in used}
+    wide = [own for own, other in unread.items() if len(other.shape) == 2 and other.shape[0] == n_rows]
+    notes = [
+        f"not read, since they {why}: {'; '.join(f'{own}: {unread[own]}' for own in names)}"
+        for why, names in (
+            (f"do not fit the rows of {name}", [own for own in unread if own not in wide]),
+            (f"are neither {name} nor columns beside it (of at most {_MAX_COLUMNS_BESIDE} each)", wide),
+        )
+        if names
+    ]
+    return ArrayTable(array, source.name, labels[1], aside=aside, notes=tuple(notes))
 
 
 def _sparse_table(source: Source, members: dict[str, _Member]) -> SparseTable:

@@ -31,7 +31,7 @@ def place_of(root: Path, files: Sequence[Path]) -> pl.DataFrame:
 def check_options(options: ReadOptions, row: Format, name: str) -> None:
     """Raise if an option is set that the format does not take."""
     for option in options.set_options():
-        if option not in (*row.options, "format"):
+        if option not in (*row.options, "format", "names"):
             raise DataError(
                 Message(f"{name}: ", Setting(option), f" is not an option of the format {row.name}; remove it")
             )

@@ -19,7 +19,7 @@ from .table import Table
 from .tablefiles import check_names, table_of
 from .textcolumns import retyped
 
-_FRAME = ("na", "below_limit", "decimal", "thousands", "vector", "text", "image", "normalize")
+_FRAME = ("na", "below_limit", "above_limit", "decimal", "thousands", "vector", "text", "image", "normalize")
 
 
 def read_object(value: Any, options: ReadOptions) -> Table:

@@ -15,11 +15,19 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "decimal": (".", ","),
     "thousands": tuple(THOUSANDS),
     "header": (True, False),
+    "units": (True, False),
     "below_limit": ("error", "half", "missing"),
+    "above_limit": ("error", "limit", "missing"),
     "normalize": ("l2",),
     "image_mode": ("grey", "colour"),
 }
 _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "spaces": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
+
+
+class IfThere(str):
+    """The name of a column that a table need not have."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -34,12 +42,14 @@ class ReadOptions:
     thousands : thousands mark, ``","``, ``"."``, ``" "`` or ``"'"``; ``""`` for none.
     encoding : ``"utf-8"``, ``"utf-16"``, ``"cp1252"``, ``"latin-1"`` or another codec of Python.
     header : whether the first line contains the column names.
+    units : whether the line below the header contains units of measurement; it is left out.
     skip_rows : number of lines to skip before the header.
     comment : lines that begin with this are skipped. Default: only ``#`` lines before the table.
     na : further words for missing values; those that are numbers also apply to columns of numbers.
     names : columns whose cells are names, by their own name or number (from 0): text as it is written, so that ``007``
         is not ``7``, unless all of them are plainly written whole numbers. Other formats than text know types already.
     below_limit : a cell such as ``<0.5`` is an error, half of the limit, or missing.
+    above_limit : a cell such as ``>100`` is an error, the limit, or missing.
     sheet : name or number (from 0) of the sheet of a workbook.
     vector : column of equally long lists of numbers; it becomes the array, and the other columns are kept aside.
     text, image : column with the text or the image of each row; it is kept with the rows and not reduced.
@@ -55,11 +65,13 @@ class ReadOptions:
     thousands: str | None = None
     encoding: str | None = None
     header: bool | None = None
+    units: bool | None = None
     skip_rows: int | None = None
     comment: str | None = None
     na: tuple[str, ...] = ()
     names: tuple[str | int, ...] = ()
     below_limit: str | None = None
+    above_limit: str | None = None
     sheet: str | int | None = None
     vector: str | None = None
     text: str | None = None

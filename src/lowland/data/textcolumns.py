@@ -12,7 +12,7 @@ from .marks import marks_of
 from .options import ReadOptions
 from .table import Table
 
-CELL_OPTIONS = ("na", "below_limit", "decimal", "thousands")
+CELL_OPTIONS = ("na", "below_limit", "above_limit", "decimal", "thousands")
 
 
 def retyped(name: str, table: Table, options: ReadOptions, *, always: bool = False) -> Table:
@@ -37,5 +37,5 @@ def retyped(name: str, table: Table, options: ReadOptions, *, always: bool = Fal
         frame=table.frame.with_columns(typed.frame.get_columns()),
         faults={**table.faults, **{problem.name: problem.message(name, lines) for problem in typed.problems}},
         stray={**table.stray, **{problem.name: problem.located(lines) for problem in typed.problems}},
-        notes=(*table.notes, *([] if typed.dates is None else [typed.dates])),
+        notes=(*table.notes, *typed.notes),
     )

@@ -132,14 +132,10 @@ def _from_path(source: Any, column: str | None, id: str | None) -> Documents:
 
 def scanned(path: Path, id: str | None = None) -> TableScan:
     """Return a scan of a file whose column of names is read as it is written."""
-    from ..data.formats import BY_NAME
+    from ..data.options import IfThere
     from ..data.scans.opening import scan
 
-    typeless = path.name.lower().endswith(
-        tuple(end for form in ("csv", "tsv", "txt") for end in BY_NAME[form].suffixes)
-    )
-    options: dict[str, Any] = {"types": {id: "text"}} if id is not None and typeless else {}
-    return scan(path, **options)
+    return scan(path, **({} if id is None else {"names": (IfThere(id),)}))
 
 
 def _refuse_mixed(folder: Path) -> None:

@@ -19,7 +19,7 @@ from .remote import is_url, remote_files
 from .table_scan import ScanOptions, TableScan
 
 _GLOB = "*?["
-_NOT_OF_TEXT = ("text", "image", "normalize", "vector", "names")
+_NOT_OF_TEXT = ("text", "image", "normalize", "vector")
 _TEXT = (*(name for name in READ_FORMATS["csv"].options if name not in _NOT_OF_TEXT), "n_rows", "types")
 
 
@@ -219,6 +219,8 @@ def _format(file: Source, form: str | None) -> ScanFormat:
 
 def _open(row: ScanFormat, source: Any, name: str, options: ScanOptions, like: TableScan | None = None) -> TableScan:
     """Open one source; ``like`` is the first part of the same table."""
+    if "names" in options.given and "names" not in row.options:  # other formats know types already
+        options = replace(options, given={name: value for name, value in options.given.items() if name != "names"})
     for option in options.given:
         if option not in row.options:
             takes = f"it takes {', '.join(row.options)}" if row.options else "it takes none"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -18,7 +18,8 @@ from ..dates import dates_in
 from ..delimited import TextFile
 from ..dialect import Dialect
 from ..marks import Marks
-from ..options import ReadOptions
+from ..options import IfThere, ReadOptions
+from ..signs import Limits
 
 _TYPES = {"number": pl.Float64(), "whole": pl.Int64(), "text": pl.String(), "category": pl.String()}
 
@@ -27,7 +28,7 @@ _TYPES = {"number": pl.Float64(), "whole": pl.Int64(), "text": pl.String(), "cat
 class Settled:
     """The types of columns, their date forms and number marks, and the columns that had no value.
 
-    ``asked`` are the types that the user set, by column.
+    ``asked`` are the types that the user set, by column; columns of names are text, as a later name may need that.
     """
 
     types: dict[str, pl.DataType]
@@ -36,11 +37,16 @@ class Settled:
     empty: set[str]
     asked: Mapping[str, str]
     options: ReadOptions
+    signs: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, file: TextFile, typed: TypedColumns, asked: Mapping[str, str] | None, options: ReadOptions) -> Settled:
         """Return the types of a beginning; ``asked`` are those that the user sets, by column."""
-        asked = dict(asked or {})
+        for name in options.names:
+            if isinstance(name, str) and not isinstance(name, IfThere) and name not in typed.frame.columns:
+                raise DataError(f"{file.source.name} has no column {name!r}, which is to hold names")
+        names = {name: "text" for j, name in enumerate(typed.frame.columns) if options.holds_names(j, name)}
+        asked = names | dict(asked or {})
         for name, kind in asked.items():
             if name not in typed.frame.columns:
                 raise DataError(f"{file.source.name} has no column {name!r}, whose type is set")
@@ -51,7 +57,7 @@ class Settled:
         types = {name: _TYPES[asked[name]] if name in asked else kind for name, kind in typed.frame.schema.items()}
         empty = {column.name for column in typed.frame.get_columns() if column.null_count() == len(column)}
         fixed = replace(options, decimal=typed.marks.decimal, thousands=typed.marks.thousands or "")
-        return cls(types, typed.date_forms, typed.marks, empty - set(asked), asked, fixed)
+        return cls(types, typed.date_forms, typed.marks, empty - set(asked), asked, fixed, typed.signs)
 
     def widened(self, types: Mapping[str, pl.DataType]) -> Settled:
         """Return these types with floats for whole numbers where another part of the table has fractions."""
@@ -83,11 +89,15 @@ class Settled:
             kind = self.types[name]
             if kind == pl.String():
                 texts = as_text(name, _as_arrow(column), (*MISSING, *self.options.na))
+                if self.options.holds_names(file.dialect.names.index(name), name):
+                    texts = texts.str.strip_chars()
                 made[name] = _codes(texts) if self.asked.get(name) == "category" else texts
                 continue
             fractions = whole_numbers is None and typed.frame[name].dtype == pl.Float64()
             if kind == pl.Int64() and (fractions or whole_numbers is False):
                 kind = pl.Float64()
+            if name not in problems:
+                self._require_sign(file, name, typed.signs.get(name), column, typed.frame[name])
             made[name] = self._held(file, name, kind, typed.frame[name], column, problems.get(name), height)
         return without_codes(pl.DataFrame(made), self.options)
 
@@ -107,6 +117,18 @@ class Settled:
                         ),
                     )
                 )
+
+    def _require_sign(self, file: TextFile, name: str, sign: str | None, cells: Any, found: pl.Series) -> None:
+        """Raise if the numbers of a column have another sign, such as %, than the first ones."""
+        if not found.dtype.is_numeric() or found.null_count() == len(found) or sign == self.signs.get(name):
+            return
+        row, first = int(found.is_not_null().arg_max() or 0), self.signs.get(name)
+        cell, how = pl.Series(name, _as_arrow(cells))[row], f"with {first}" if first else "without sign"
+        raise DataError(
+            f"{file.source.name}, line {file.lines({row}, len(found))[row]}, column {name!r}: "
+            f"{cell!r} is not written {how}, as the first cells of the column are; "
+            "write all numbers of the column with the same sign, or without"
+        )
 
     def _typed(self, file: TextFile, cells: Mapping[str, Any]) -> TypedColumns:
         if not cells:
@@ -148,10 +170,9 @@ class Settled:
         if problem is None:  # most cells of this part are no numbers
             numbers = self.marks.matches(found.str.strip_chars())
             row = int((~numbers & found.is_not_null()).arg_max() or 0)
-            dialect = replace(file.dialect, marks=self.marks)
-            problem = Problem(
-                name, (StrayCell(row, str(found[row])),), False, dialect, self.options.below_limit or "error"
-            )
+            dialect, own = replace(file.dialect, marks=self.marks), self.options
+            limits = Limits(own.below_limit or "error", own.above_limit or "error")
+            problem = Problem(name, (StrayCell(row, str(found[row])),), False, dialect, limits)
         row = problem.stray[0].row
         return DataError(problem.message(file.source.name, file.lines({row}, height)))
 

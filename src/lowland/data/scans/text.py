@@ -13,7 +13,7 @@ import polars as pl
 from ...core.errors import DataError, NoRowsError
 from ..cells import MISSING
 from ..delimited import TextFile, columns_of, prepared, records_of, sample_of, typed_columns
-from ..dialect import Dialect, dialect_note, find_dialect
+from ..dialect import Dialect, dialect_note, find_dialect, heading_notes
 from ..encodings import Scan, scan_text
 from ..options import read_options
 from ..source import Source
@@ -66,7 +66,7 @@ class TextScan(FrameScan):
             if settled is None and problem.name not in self.settled.asked
         }
         noted = dialect_note(replace(self.dialect, marks=typed.marks), self.encoding, self._separator)
-        notes = tuple(text for text in (noted, typed.dates) if text is not None)
+        notes = tuple(text for text in (noted, *heading_notes(self.dialect), *typed.notes) if text is not None)
         frame = typed.frame.cast(
             {n: k for n, k in self.settled.types.items() if n in typed.frame.columns}, strict=False
         )
@@ -96,7 +96,7 @@ class TextScan(FrameScan):
         dialect = dialect or self.dialect
         scan = Scan("utf-8-sig", _UNKNOWN, 0, 0) if bare else scan_text(part, "utf-8")
         table_line = dialect.skip + 1
-        dialect = dialect if first else replace(dialect, skip=0, header=False)
+        dialect = dialect if first else dialect.headless()
         return TextFile(part, scan, dialect) if bare else prepared(part, scan, dialect, table_line)
 
     def _read(self, start: int, rows: int, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -206,7 +206,7 @@ class TextScan(FrameScan):
         count = n_filled_lines(content, dialect.skip if first else 0) if plain and b'"' not in content else None
         if count is None:
             return len(columns_of(self._part(part, first=first), [*MISSING, *self._read_options.na])[0])
-        return count - int(first and dialect.header)
+        return count - (dialect.n_head if first else 0)
 
     def _where(self, row: int) -> str:
         """Return the file and the line of a row; the file is read again up to it."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...contract.fit_info import Recorder
 from ...core.dominance import dominance, range_words
