@@ -120,7 +120,7 @@ def test_beside_a_record_nothing_is_asked(rng, at_once):
     X = rng.standard_normal((30, 3))
     record = lowland.compare(X, ["pca"], budget=None).record
     for name, value in (("methods", ["isomap"]), ("n_components", 3), ("budget", None), ("n_neighbors", 5)):
-        with pytest.raises(ValueError, match=f"a record says all but the data: leave {name} out"):
+        with pytest.raises(ValueError, match=f"a record holds every setting except the data: remove {name}"):
             lowland.compare(X, record=record, **{name: value})
 
 

@@ -25,16 +25,20 @@ _RENAMED = {  # parameter → options, of which a command has one
 _FUNCTIONS = (
     "column_groups",
     "compare",
+    "denoise",
     "dimension",
     "downstream",
     "estimate",
+    "fit_sample",
     "hits",
     "novelty",
     "outliers",
     "pagerank",
     "recipe",
     "report",
+    "search",
     "supplementary",
+    "transform_file",
 )
 _OPTIONS: ContextVar[Callable[[], Iterable[str]]] = ContextVar("options", default=tuple)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core.cost import DataShape
 from ..core.errors import DataError
-from ..core.message import message
+from ..core.message import Message, Phrase, message
 from ..rows.object_rows import ObjectRows, are_objects
 from ..rows.row_source import RowSource, as_rows, single_pass_error
 
@@ -42,7 +42,8 @@ class Rows:
         if names is None:
             return f"Give the {model.n_features_in_} columns of the fit, in their order."
         listed = ", ".join(repr(str(name)) for name in names[:10]) + (", …" if len(names) > 10 else "")
-        return f"Give the columns of the fit in their order, X[model.feature_names_in_]: {listed}."
+        own = Phrase(", X[model.feature_names_in_]", "")
+        return Message("Give the columns of the fit in their order", own, f": {listed}.")
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from ..core.errors import DataError
-from ..core.message import Message, Setting
 from .formats import Format
-from .options import ReadOptions
+from .options import OptionError, ReadOptions
 
 
 def place_of(root: Path, files: Sequence[Path]) -> pl.DataFrame:
@@ -27,9 +25,7 @@ def check_options(options: ReadOptions, row: Format, name: str) -> None:
     """Raise if an option is set that the format does not take."""
     for option in options.given():
         if option not in (*row.options, "format"):
-            raise DataError(
-                Message(f"{name}: ", Setting(option), f" is not an option of the format {row.name}; remove it")
-            )
+            raise OptionError(name, option, row.name)
 
 
 def unread_note(n_files: int) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from ..core.dominance import dominance, dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..core.measure import Measure
-from ..core.message import SCALE, Message, Owner
+from ..core.message import SCALE, Message, Owner, message_of
 from ..core.random import seed
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, gather
@@ -249,7 +249,7 @@ def _each(rules: Mapping[str, Callable[[], Measure]]) -> tuple[dict[str, Measure
         try:
             found[name] = rule()
         except DataError as error:  # such as too many columns or equal distances; other rules may work
-            skipped[name] = str(error)
+            skipped[name] = message_of(error)
     return found, skipped
 
 

@@ -11,7 +11,7 @@ images: faces are not searched for or turned here.
 its size and its error are those of a file.
 
 **Strength.** `denoise` chooses its components, and the width of the kernel, by the error on images that a model has not
-seen. It does not need clean images for that: noise that is added and taken off again stands for them (`risk`).
+seen. It does not need clean images for that: noise that is added and removed again stands for them (`risk`).
 
 >>> import lowland
 >>> X, y, _ = lowland.data.digits()

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.formatting import count
-from ..core.message import Message, Setting
+from ..core.message import Message, Owner, Setting
 from ..core.show import show
 from ..core.whole import is_whole
 from .noise import Trial, noise_level, trial_of_clean, trial_of_noisy
@@ -149,7 +149,7 @@ def denoise(
             Message(Setting("components", components), f": {len(learned)} images teach at most {max(most, 1)}")
         )
     if not np.ptp(learned, axis=0).any():
-        raise DataError("denoise: the images do not differ, so there is nothing to learn from them")
+        raise DataError(Message(Owner("denoise"), "the images do not differ, so there is nothing to learn from them"))
     rng = np.random.default_rng(0 if random_state is None else random_state)
     level = float(noise) if noise is not None else _noise(Y, C, given.shape, rng)
     notes = list(given.notes)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Setting
 from ..quality.components import checked_axes, column_contributions, correlation_values, cos2_values
 from ..quality.model_axes import ModelAxes, model_axes
 from ..quality.supplementary_columns import Supplementary, supplementary
@@ -208,7 +209,7 @@ def correlation_circle(
 def _plane(axes: Sequence[int], n_axes: int) -> list[int]:
     places = checked_axes(axes, n_axes)
     if len(places) != 2:
-        raise ValueError(f"axes must be two numbers, such as (1, 2); got {axes!r}")
+        raise ValueError(Message(Setting("axes"), f" must be two numbers, such as (1, 2); got {axes!r}"))
     return places
 
 

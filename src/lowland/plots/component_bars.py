@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Owner
 from ..quality.components import (
     AxisTable,
     checked_axes,
@@ -250,7 +251,7 @@ def _map_of_rows(model: Any, X: Any, axes: Sequence[int], values: Array, ax: Axe
     found = model_axes(model, X, "cos2")
     places = checked_axes(axes, len(found.axes))
     if len(places) != 2:
-        raise ValueError(f"cos2: a map has two axes, such as (1, 2); got {axes!r}")
+        raise ValueError(Message(Owner("cos2"), f"a map has two axes, such as (1, 2); got {axes!r}"))
     look, Y = current(), found.Y[:, places]
     ax = axes_for(ax, 7.0, 5.4)
     order = np.argsort(values, kind="stable")  # well represented rows on top

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from ..core.errors import DataError
+from ..core.message import Message, Setting, message
 from .model_axes import ModelAxes, model_axes
 
 Array = Any
@@ -67,9 +68,14 @@ def checked_axes(axes: Sequence[int], n_axes: int) -> list[int]:
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
             raise ValueError(f"axes are whole numbers, counted from 1; got {number!r}")
         if number > n_axes:
-            raise ValueError(f"axis {number} was not kept (n_components = {n_axes}); fit with n_components={number}")
+            raise ValueError(
+                message(
+                    f"axis {number} was not kept: there are {n_axes}; fit with {{n_components}}",
+                    n_components=int(number),
+                )
+            )
     if not numbers or len(set(numbers)) < len(numbers):
-        raise ValueError(f"axes must be one or more different numbers; got {axes!r}")
+        raise ValueError(Message(Setting("axes"), f" must be one or more different numbers; got {axes!r}"))
     return [int(number) - 1 for number in numbers]
 
 

@@ -21,7 +21,7 @@ from .. import engines
 from ..core import arrays
 from ..core.cost import DataShape
 from ..core.errors import DataError
-from ..core.message import Message
+from ..core.message import Message, message_of
 from ..data.scans.table_scan import TableScan
 from ..engines import Engine
 from ..engines.local import LOCAL
@@ -402,7 +402,7 @@ def _numbered(pieces: Iterable[Any]) -> Iterator[_Numbered]:
         try:
             rows = _source(piece, "Lowland")
         except DataError as error:
-            raise DataError(f"block {number}: {error}", column=error.column) from None
+            raise DataError(Message(f"block {number}: ", message_of(error)), column=error.column) from None
         if rows.n_rows != 0:
             yield number, rows
 

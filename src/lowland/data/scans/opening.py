@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import DataError
-from ...core.message import Message, Setting
+from ...core.message import Advice, Message, Setting
 from ..formats import BY_NAME as READ_FORMATS
 from ..formats import format_of_bytes, listed
 from ..source import Source
@@ -203,8 +203,9 @@ def _format(file: Source, form: str | None) -> ScanFormat:
     if found is None:
         raise DataError(
             Message(
-                f"{file.path or file.name}: scan reads {listed(SUFFIXES)}; for other files name the ",
-                *(Setting("format"), ", such as ", Setting("format", "raw"), " for numbers without a header"),
+                f"{file.path or file.name}: scan reads {listed(SUFFIXES)}",
+                Advice("; for other files name the ", Setting("format"), ", such as ", Setting("format", "raw")),
+                Advice(" for numbers without a header"),
             )
         )
     return found

@@ -236,7 +236,7 @@ def from_landmarks(rule: Kernel, rows: RowSource, anchors: Array, k: int, rng: n
     pairs = eigen(Dense(np.ascontiguousarray(S), psd=True), min(k, width), rng=rng)
     values, V = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
     shown, norm = float(np.trace(S)), float(mean @ mean)
-    # The mean was taken off what was summed over rows, so rounding goes with Σ‖f(x)‖²; 10 as in `whitener`.
+    # The mean was subtracted from the sums over rows, so rounding goes with Σ‖f(x)‖²; 10 as in `whitener`.
     floor = rounding_floor(10 * width, float(values[0]), shown + seen.n_rows * norm, rule.eps)
     rank = int((values > floor).sum())
     if rank == 0:

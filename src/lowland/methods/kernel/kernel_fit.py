@@ -11,6 +11,7 @@ from ...contract.inputs import require_count, require_length
 from ...contract.reducer import Recorder
 from ...core.cost import DataShape
 from ...core.errors import IndefiniteWarning, NotConvergedWarning, RankWarning
+from ...core.message import message
 from ...pairs.kernels import (
     FILL,
     MEDIAN_ROWS,
@@ -73,8 +74,12 @@ class KernelFit:
             )
         if not pairs.converged:
             record.warn(
-                f"KernelPCA: the solver stopped before its tolerance (residual {pairs.residual:.2g}); "
-                "raise n_components, or use landmarks",
+                message(
+                    f"KernelPCA: the solver stopped before its tolerance (residual {pairs.residual:.2g}); "
+                    "raise {n_components}, or use {landmarks}",
+                    n_components=...,
+                    landmarks=...,
+                ),
                 NotConvergedWarning,
             )
         if found.negative is not None:

@@ -243,5 +243,5 @@ def positions(names: Sequence[str], wanted: Sequence[str | int], owner: str, par
         else:
             near = difflib.get_close_matches(str(item), names, n=3)
             hint = f"; similar names: {', '.join(map(repr, near))}" if near else ""
-            raise DataError(f"{owner}: {parameter} has {item!r}, which is none of the {len(names)} columns{hint}")
+            raise DataError(f"{owner}: {parameter} has {item!r}, which is not one of the {len(names)} columns{hint}")
     return list(dict.fromkeys(found))
