@@ -174,7 +174,7 @@ def test_a_class_is_one_value(rng):
 def test_a_sample_that_misses_the_classes_is_told(rng):
     target = np.array([None] * 400, dtype=object)
     target[:4] = ["a", "b", "a", "b"]
-    with pytest.raises(DataError, match="2 classes of 2 rows and more on average are needed: compare more rows"):
+    with pytest.raises(DataError, match="on average are needed: raise sample to compare more rows"):
         lowland.compare(rng.standard_normal((400, 3)), ["pca"], target=target, sample=50)
 
 

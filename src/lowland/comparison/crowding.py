@@ -47,14 +47,14 @@ def crowded(points: Array, n_neighbors: int, random_state: int, *, columns: bool
     of as many points. A Gaussian cloud of the same covariance is all covariance, which PCA shows; curves, sheets and
     clusters crowd their points, so the ratio falls below 1 (after the surrogate data of Theiler et al. 1992).
 
-    A few rows far out would widen the clouds, and all others would look crowded beside them. So where rows look
-    crowded, those that are farther from their neighbours, in medians, than any point of the clouds is are left out, a
-    tenth of them at most, and the clouds are drawn again.
+    A few outlying rows widen the clouds, which makes the ratio of all others small. So where the ratio is small, rows
+    whose distance to neighbours, in medians, exceeds that of every point of the clouds are left out, a tenth of them
+    at most, and the clouds are drawn again.
 
-    Skewed columns crowd their points, too. So rows that still look crowded are compared, all of them, with clouds that
-    are monotone functions of a Gaussian one, with the columns' own distributions (`_shaped`; the amplitude-adjusted
-    surrogates of Theiler et al.), unless their neighbour graph falls into pieces: no skew does that. What looked like
-    strays then belongs to a tail. No two points may be equal.
+    Skewed columns lower the ratio, too. So if it is still small, all rows are compared with clouds that are monotone
+    functions of a Gaussian one and have the columns' own distributions (`_shaped`; the amplitude-adjusted surrogates
+    of Theiler et al.), unless the neighbour graph is disconnected, which skew cannot cause. Rows that were left out
+    then belong to a tail. No two points may be equal.
 
     >>> rng = np.random.default_rng(0)
     >>> found = crowded(rng.standard_normal((500, 5)), 10, 0)

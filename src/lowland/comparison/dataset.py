@@ -211,7 +211,9 @@ def _apart(X: Any, target: Any) -> tuple[Any, tuple[str, Any] | None]:
     if frame is None:
         raise DataError(
             Message(
-                Owner("compare"), f"target={target!r} names a column, and the rows are no data frame; give its values"
+                Owner("compare"),
+                Setting("target", target),
+                " names a column, and the rows are no data frame; give its values",
             )
         )
     if target not in frame.columns:
@@ -252,7 +254,7 @@ def _kind(X: Any, metric: str) -> tuple[str, Array]:
             raise DataError(
                 Message(
                     Owner("compare"),
-                    "distances must be a dense square, for every pair is compared; give ",
+                    "a distance matrix must be dense here, because every pair is compared; give ",
                     Phrase("X.toarray()", "them in full"),
                 )
             )

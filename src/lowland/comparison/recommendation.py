@@ -9,7 +9,7 @@ from typing import Any
 from ..contract import registry
 from ..core.errors import LowlandError
 from ..core.formatting import count, format_seconds
-from ..core.message import Message, Owner
+from ..core.message import Message, Owner, Setting
 from ..quality.verdicts import DIRECT, GEODESIC, Verdict
 from . import ranking
 from .budget import Cause
@@ -76,9 +76,11 @@ def recommend(record: Mapping[str, Any], prefer: str = "balanced") -> Recommenda
         raise LowlandError(_nothing(record["candidates"]))
     judge = Judge(done)
     if prefer not in ranking.PREFERENCES:
-        raise ValueError(f"prefer must be {', '.join(map(repr, ranking.PREFERENCES))}; got {prefer!r}")
+        raise ValueError(
+            Message(Setting("prefer"), f" must be {', '.join(map(repr, ranking.PREFERENCES))}; got {prefer!r}")
+        )
     if prefer == "target" and "target" not in judge.criteria:
-        raise ValueError("prefer='target' needs a target: compare(X, target=…)")
+        raise ValueError(Message(Setting("prefer", "target"), " needs a comparison with a ", Setting("target")))
     judged = [prefer] if prefer in WORDS else judge.criteria
     best = judge.ranked(done, judged)[0]
     names = _names(record)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core.cost import DataShape
 from ..core.errors import DataError
-from ..core.message import Message, Phrase, message
+from ..core.message import DENSE, Message, Owner, Phrase, message
 from ..rows.object_rows import ObjectRows, are_objects
 from ..rows.row_source import RowSource, as_rows, single_pass_error
 
@@ -80,8 +80,11 @@ class Compared(Rows):
 
     def _error_of_sparse(self, model: Any) -> DataError:
         return DataError(
-            f"{type(model).__name__} does not take a sparse matrix of precomputed values: it needs all pairs; pass a "
-            "dense array, X.toarray(), if the pairs that are not stored are zero"
+            Message(
+                f"{type(model).__name__} takes no sparse matrix of precomputed values, since it needs all pairs; give ",
+                DENSE,
+                " if the pairs that are not stored are zero",
+            )
         )
 
     def _error_of_objects(self, model: Any, X: Any) -> DataError:
@@ -144,8 +147,15 @@ def _are_texts(X: Any) -> bool:
 
 def _error_of_texts(owner: str, more: str = "") -> DataError:
     return DataError(
-        f"{owner}: these are texts or other objects, and it reduces rows of numbers: count their words with "
-        f'lowland.recipe({owner}(), texts="tfidf"), or search them with lowland.text.LatentSemanticIndex{more}'
+        Message(
+            Owner(owner),
+            "these are texts or other objects, and it reduces rows of numbers: ",
+            Phrase(
+                f'count their words with lowland.recipe({owner}(), texts="tfidf"), or search them with '
+                f"lowland.text.LatentSemanticIndex{more}",
+                "count their words with --texts tfidf, or search them with `lowland text index`",
+            ),
+        )
     )
 
 

@@ -143,6 +143,9 @@ class Phrase(Part):
         return self.python
 
 
+DENSE = Phrase("a dense array, X.toarray(),", "a dense table")
+
+
 @dataclass(frozen=True, init=False)
 class Remedies(Part):
     """Alternative remedies. The command line leaves out those that it does not offer.

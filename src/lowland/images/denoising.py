@@ -93,7 +93,7 @@ def denoise(
     image_shape: tuple[int, ...] | None = None,
     random_state: int | None = None,
 ) -> Denoised:
-    """Remove noise from images of one kind (digits, faces, particles) by what they have in common.
+    """Remove noise from images of one kind (digits, faces, particles) by projection on their principal components.
 
     "pca" projects each image on the first principal components; "kernel" projects it on those of a Gaussian kernel and
     finds the image whose features are nearest (Mika et al. 1999). Components are learned from ``clean`` images, or from

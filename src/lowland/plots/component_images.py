@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.message import Message, Phrase
+from ..core.message import Message, Owner, Phrase
 from ..data.pixels import pixel_shape
 from ..methods.steps.chain import split_at_method
 from ..quality.model_axes import dense, is_model, model_axes
@@ -173,7 +173,11 @@ def _components(model: Any, mean: bool) -> tuple[Array, list[str], Array | None]
     if not is_model(model):
         V = dense(model)
         if V.ndim != 2 or 0 in V.shape:
-            raise ValueError(f"eigenimages: give a fitted model or an array of components, (k, pixels); got {V.shape}")
+            raise ValueError(
+                Message(
+                    Owner("eigenimages"), f"give a fitted model or an array of components, (k, pixels); got {V.shape}"
+                )
+            )
         return V, [str(i + 1) for i in range(len(V))], None
     found = model_axes(model, None, "eigenimages", linear=True)
     _, method, _ = split_at_method(model)

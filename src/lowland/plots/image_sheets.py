@@ -28,7 +28,7 @@ DIFFERENCES = 99.5  # per cent of the differences that stay inside the colours
 def eigenfaces(model: Eigenfaces, X: Any = None, kind: str = "eigenfaces", **options: Any) -> Any:
     """Draw the sheets of `Eigenfaces.plot`."""
     if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}")
+        raise ValueError(Message(Setting("kind"), f" must be one of {', '.join(map(repr, KINDS))}; got {kind!r}"))
     if kind != "eigenfaces" and X is None:
         raise ValueError(f"kind {kind!r} draws images: give them as X")
     if kind == "errors":

@@ -94,7 +94,7 @@ def no_known_terms(query: str, terms: Sequence[str], place: str = "") -> DataErr
 
 
 def no_coordinates(document: int | str, has_terms: bool) -> DataError:
-    """Return the error for a document that lies on no concept: it has no terms, or only terms of weaker concepts."""
+    """Return the error for a document with coordinates 0: it has no terms, or only terms of concepts not kept."""
     if not has_terms:
         return DataError(f"document {document!r} has no terms, so nothing is similar to it")
     more = Phrase("fit with more n_components", "index the texts with more --components")
