@@ -370,3 +370,15 @@ def test_errors_within_blocks_and_trials_keep_their_parts():
     assert "n_neighbors=45" in why
     with command_options(lambda: options_of(["reduce"])):
         assert "--set n_neighbors=45" in in_words(why)
+
+
+def test_a_scaling_of_texts_is_refused_by_its_option(plain):
+    done = plain("reduce", "kinds.csv", "--texts", "tfidf", "--columns", "kind", "--scaler", "robust", "--out", "o.csv")
+    assert done.err == "error: --scaler robust has no effect on texts; leave it out, or leave out --texts\n"
+    with pytest.raises(ValueError, match="recipe: scale='robust' has no effect on texts; leave it out"):
+        lowland.recipe(texts="tfidf", scale="robust")
+
+
+def test_placement_is_named_as_the_command_does(plain):
+    done = plain("reduce", "t.csv", "--stream", "--placement", "interpolate", "--out", "o.npy")
+    assert done.err.endswith("rows cannot be placed by interpolation; use --placement transform\n")

@@ -120,8 +120,9 @@ def estimate(
         warnings.warn(Message(Owner("dimension"), text), LowlandWarning, stacklevel=2)
     if spectrum is not None and not scale:
         notes += _dominant(spectrum)
-    if sample is not None and sample.sentence:
-        notes.append(sample.sentence)
+    of_sample = "" if sample is None else sample.sentence
+    if of_sample:
+        notes.append(of_sample)
     method = _LINEAR.get(metric)
     d = max(1, round(level.value))
     flat = round(consensus.get("linear", d + 1))
@@ -143,6 +144,8 @@ def estimate(
         points.n_rows,
         closed,
         coordinates,
+        method if "linear" in consensus else None,
+        of_sample,
     )
 
 

@@ -93,13 +93,24 @@ def plot_kinds(model: Any) -> dict[str, str]:
     >>> kinds["scatter"], kinds["shepard"]
     ('the map, one point for each row', 'distances in the map against distances in the data (needs X)')
     """
+    return {name: KINDS[name].summary + (" (needs X)" if needs else "") for name, needs in needing_rows(model).items()}
+
+
+def needing_rows(model: Any) -> dict[str, bool]:
+    """Return for each figure that can be drawn from a fitted model whether it needs the training rows.
+
+    >>> import lowland
+    >>> X, _ = lowland.data.swiss_roll(100, random_state=0)
+    >>> kinds = needing_rows(lowland.Isomap().fit(X))
+    >>> kinds["scatter"], kinds["shepard"]
+    (False, True)
+    """
     without, given = Subject(model), Subject(model, _GIVEN)
-    out = {}
-    for name, row in KINDS.items():
-        if row.refuses(given) is None and row.suits(given):
-            needs = row.needs == ROWS or row.refuses(without) is not None
-            out[name] = row.summary + (" (needs X)" if needs else "")
-    return out
+    return {
+        name: row.needs == ROWS or row.refuses(without) is not None
+        for name, row in KINDS.items()
+        if row.refuses(given) is None and row.suits(given)
+    }
 
 
 def _function(name: str) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from ..core.errors import DataError
-from ..core.message import Message, Owner, Setting, message
+from ..core.message import Message, Owner, Phrase, Setting
 from .model_axes import ModelAxes, model_axes
 
 Array = Any
@@ -68,12 +68,9 @@ def checked_axes(axes: Sequence[int], n_axes: int) -> list[int]:
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
             raise ValueError(f"axes are whole numbers, counted from 1; got {number!r}")
         if number > n_axes:
-            raise ValueError(
-                message(
-                    f"axis {number} was not kept: there are {n_axes}; fit with {{n_components}}",
-                    n_components=int(number),
-                )
-            )
+            kept = Phrase(f"n_components = {n_axes}", f"the model has {n_axes}")
+            more = Setting("n_components", int(number))
+            raise ValueError(Message(f"axis {number} was not kept (", kept, "); fit with ", more))
     if not numbers or len(set(numbers)) < len(numbers):
         raise ValueError(Message(Setting("axes"), f" must be one or more different numbers; got {axes!r}"))
     return [int(number) - 1 for number in numbers]

@@ -198,7 +198,7 @@ def _text_recipe(
             raise ValueError(
                 Message(
                     Owner("recipe"),
-                    Setting(name, value),
+                    _scaling(value) if name == "scale" else Setting(name, value),
                     " has no effect on texts; leave it out, or leave out ",
                     Setting("texts"),
                 )
@@ -247,13 +247,16 @@ def _takes_categories(model: Any) -> bool:
     return row is not None and row.needs == "rows or categories"
 
 
+def _scaling(scale: Any) -> Phrase:
+    """Return the parameter ``scale`` with its value."""
+    return Phrase(f"scale={scale!r}", "--scale" if scale == "standard" else f"--scaler {scale}")
+
+
 def _check_scaling(scale: str | None, categories: str | None, model: Any) -> None:
     """Refuse to scale columns twice."""
     by_method = getattr(model, "scale", False) is True
     name = type(model).__name__
-    setting = Message(
-        Owner("recipe"), Phrase(f"scale={scale!r}", "--scale" if scale == "standard" else f"--scaler {scale}")
-    )
+    setting = Message(Owner("recipe"), _scaling(scale))
     own = Phrase(f"{name}(scale=True)", f"scale=true of {name}")
     if scale is not None and by_method:
         raise ValueError(Message(setting, " and ", own, " both scale the columns; use one of them"))
