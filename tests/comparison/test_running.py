@@ -75,7 +75,7 @@ def test_entries_hold_the_plan_for_all_rows(rng, at_once):
 def test_a_model_of_another_package_is_not_taken_for_lowlands():
     from sklearn.decomposition import PCA, TruncatedSVD
 
-    with pytest.raises(ValueError, match=r"sklearn.decomposition._pca.PCA is no method of Lowland; lowland.register"):
+    with pytest.raises(ValueError, match=r"decomposition._pca.PCA is not a method of Lowland; lowland.register"):
         candidates.given([PCA(n_components=2)], "rows", 2, "euclidean", 0)
     lowland.register("their_svd", TruncatedSVD, defaults={"n_iter": 9})
     try:

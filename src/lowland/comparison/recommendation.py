@@ -268,7 +268,7 @@ def _rows_reasons(record: Mapping[str, Any], done: Sequence[Entry]) -> list[str]
 
 
 def _evidence(record: Mapping[str, Any], judge: Judge, chosen: Entry) -> list[str]:
-    """Say what the data show by themselves, and whether it speaks for the choice."""
+    """Describe the structure of the data, and whether it supports the choice."""
     evidence, out = record["evidence"], list[str]()
     if evidence is None:
         return [
@@ -306,9 +306,9 @@ def _class_reason(evidence: Mapping[str, Any], judge: Judge, chosen: Entry) -> s
 
 
 def _dimensions(found: Mapping[str, Any], chosen: Entry) -> str:
-    """Return what the count of dimensions says; where it speaks for another kind of method, that is said, too.
+    """Describe the number of dimensions, and say so if it favours another kind of method.
 
-    Fewer dimensions than linear ones speak for a nonlinear map, as many for a linear one; more speak for neither.
+    Fewer dimensions than linear ones favour a nonlinear map, as many a linear one, and more neither.
     """
     text: str = found["sentence"]
     true, linear = found["nonlinear"], found["linear"]

@@ -63,7 +63,7 @@ def plan(
     parameters.check(type(model).__name__, model._parameters, model.get_params(deep=False))  # as a fit does
     if X is not None:
         if dtype is not None or density is not None:
-            raise ValueError("dtype and density are for shape=(rows, columns); with data leave them out")
+            raise ValueError("dtype and density belong to shape=(rows, columns); leave them out if data are given")
         if isinstance(X, Iterator):
             raise ValueError("a plan would use up the iterator's first block: give lowland.RowSource.from_blocks(X)")
         source = model._input.source(model, X)

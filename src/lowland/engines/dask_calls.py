@@ -151,7 +151,7 @@ class DaskHere(Here):
 
     def tell(self, to: tuple[str, ...], message: Any) -> None:
         """Send a message of plain values to the listener at an address."""
-        with suppress(OSError, RuntimeError):  # the worker is closing: nobody is there to hear it
+        with suppress(OSError, RuntimeError):  # the worker is closing, so there is no listener
             self._worker.log_event(to[0], (to[1], message))
 
     def wait_while_held(self) -> None:

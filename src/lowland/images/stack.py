@@ -218,7 +218,7 @@ def _shape_of_rows(width: int, shape: tuple[int, ...] | None, source: str) -> tu
     if side * side != width:
         raise DataError(
             Message(
-                f"{source} has rows of {width} values, which is not a square: tell how they form an image with ",
+                f"{source} has rows of {width} values, which is not a square: give the shape of the images with ",
                 Setting("image_shape", (1, width)),
                 ", height and width",
             )

@@ -90,7 +90,7 @@ def _of_estimator(name: str | None, estimator: Any, random_state: int, title: st
 
     own = type(estimator).__name__
     if not all(hasattr(estimator, what) for what in ("fit", "transform", "get_params")):
-        lacks = f"{own} is no transformer: it needs fit, transform and get_params"
+        lacks = f"{own} is not a transformer: it needs fit, transform and get_params"
         raise ValueError(Message(Owner("downstream"), lacks))
     if "n_components" not in estimator.get_params():
         raise ValueError(

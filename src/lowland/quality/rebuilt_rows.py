@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import DataError
+from ..core.message import Message, Owner, Phrase, Setting
 from .model_axes import dense
 
 Array = Any
@@ -64,8 +65,13 @@ def partial_reconstruction(model: Any, X: Any, counts: Sequence[int]) -> Rebuilt
     for count in counts:
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= k:
             raise ValueError(
-                f"{owner}: counts go from 0 to the components of the model (n_components = {k}); got {count!r}. To use "
-                "more, fit with a larger n_components"
+                Message(
+                    Owner(owner),
+                    "counts go from 0 to the components of the model",
+                    Phrase(f" (n_components = {k})", f", {k}"),
+                    f"; got {count!r}. To use more, fit with a larger ",
+                    Setting("n_components"),
+                )
             )
     rows, Y = dense(X), dense(model.transform(X))
     rebuilt = np.stack([dense(model.inverse_transform(np.where(np.arange(k) < count, Y, 0.0))) for count in counts])
