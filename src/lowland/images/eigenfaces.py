@@ -147,7 +147,7 @@ class Eigenfaces(
         z = standardized(rows, self.normalize).rows
         if not np.ptp(z, axis=0).any():
             raise DataError(
-                f"Eigenfaces: all {len(rows)} images are the same after subtracting brightness and dividing by contrast "
+                f"Eigenfaces: all {len(rows)} images are the same, brightness and contrast aside "
                 f"(n_features = {rows.shape[1]}); there is nothing to learn"
             )
         half = max(1, min(len(z) // 2, z.shape[1] - (self.normalize is not None)))  # their sums are zero
