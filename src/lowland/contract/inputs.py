@@ -81,7 +81,8 @@ class Compared(Rows):
     def _error_of_sparse(self, model: Any) -> DataError:
         return DataError(
             Message(
-                f"{type(model).__name__} takes no sparse matrix of precomputed values, since it needs all pairs; give ",
+                f"{type(model).__name__} does not take a sparse matrix of precomputed values: it needs all pairs; ",
+                "pass ",
                 DENSE,
                 " if the pairs that are not stored are zero",
             )
