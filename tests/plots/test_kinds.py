@@ -1,5 +1,7 @@
 """Figures of fitted models: which ones each method has, what they are drawn from, and what is refused."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +14,9 @@ from sklearn.preprocessing import StandardScaler
 
 import lowland
 from lowland import quality
+from lowland.cli.wording import in_words
 from lowland.data.pixels import pixel_names
-from lowland.plots.kinds import KINDS, plot, plot_kinds
+from lowland.plots.kinds import KINDS, KindError, plot, plot_kinds
 from lowland.plots.style import theme
 
 OURS = {
@@ -142,9 +145,12 @@ def test_categories_are_compared_as_famd_codes_them(rng):
 
 def test_an_unknown_kind_lists_those_that_work(roll):
     model = lowland.Isomap().fit(roll)
-    with pytest.raises(ValueError, match="'pie' is no kind of figure") as caught:
+    with pytest.raises(KindError, match="'pie' is not a kind of figure") as caught:
         model.plot(kind="pie")
     text = str(caught.value)
+    assert (caught.value.reason, caught.value.kinds) == ("'pie' is not a kind of figure.", model.plot_kinds())
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.reason, again.kinds) == (text, caught.value.reason, caught.value.kinds)
     for name, said in model.plot_kinds().items():
         assert f"\n  {name}: {said}" in text
     with pytest.raises(ValueError, match=r"'u_matrix' cannot be drawn from this Isomap: .*no grid of prototypes"):
@@ -155,8 +161,9 @@ def test_missing_rows_are_asked_for(X):
     model = lowland.PCA(n_components=2).fit(X)
     with pytest.raises(ValueError, match="PCA does not keep the coordinates of its training rows; give the rows as X"):
         model.plot()
-    with pytest.raises(ValueError, match=r"'shepard' cannot be drawn from this PCA: .*give them as X"):
+    with pytest.raises(ValueError, match=r"'shepard' cannot be drawn from this PCA: .*give the rows as X\.") as caught:
         model.plot(kind="shepard")
+    assert in_words(caught.value.reason).endswith("training rows; give the table of the rows.")
     assert plot_kinds(model)["scatter"].endswith("(needs X)")
     with pytest.raises(NotFittedError):
         lowland.PCA().plot(X)

@@ -333,7 +333,7 @@ def test_queries_without_known_words_are_errors():
         index.related("unknown")
     with pytest.raises(DataError, match="k must be"):
         index.search("s0w0", k=0)
-    with pytest.raises(DataError, match="none of the 120 documents"):
+    with pytest.raises(DataError, match="not one of the 120 documents"):
         index.similar(120)
     with pytest.raises(ValueError, match="features must be"):
         LatentSemanticIndex(features="bm25").fit(corpus())

@@ -89,8 +89,8 @@ def dimension(
         return estimate(rows, metric=metric, scale=scale, random_state=seed)
 
     found: Estimate = run(work, given)
-    if given.scanned and found.warnings and found.warnings[-1].startswith("measured on a sample"):
-        note(f"the dimension is {found.warnings[-1]}")
+    if given.scanned and found.of_sample:
+        note(f"the dimension is {found.of_sample}")
     if figure is not None:
         write_figure(drawing, draw_with(found.figure, drawing.look))
     plain = found.to_dict()

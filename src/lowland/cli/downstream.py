@@ -142,7 +142,7 @@ def downstream(
     if found.sampled_from is not None:
         note(f"{found.n_rows:,} rows drawn at random from {found.sampled_from:,}")
     for name, why in found.skipped.items():
-        note(f"skipped: {name} ({why})")
+        note(f"skipped: {name} ({in_words(why)})")
     if out is not None:
         from ..data.writing import write_table
 

@@ -52,8 +52,8 @@ def possible_kinds(source: Reducer | Rows | None) -> list[str]:
 
 def needs_rows(source: Reducer | Rows | None, kind: str) -> bool:
     """Return whether a kind can be drawn of a model only with the rows behind its map."""
-    from ..plots import plot_kinds
+    from ..plots.kinds import needing_rows
 
     if source is None or isinstance(source, Rows):
         return kind != MAP
-    return plot_kinds(source)[DRAWER if kind == MAP else kind].endswith("(needs X)")
+    return needing_rows(source)[DRAWER if kind == MAP else kind]

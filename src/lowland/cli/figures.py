@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.message import Message
 from .answer import UsageError
 from .figure_kinds import DRAWER, MAP, Rows, possible_kinds
 from .figure_options import DPI, FigureOptions, LookOptions, MapFigureOptions, chosen_axes
@@ -119,6 +120,7 @@ def _compared(drawn: DrawnMap, kind: str, axes: str | None, look: LookOptions, b
 
 def _of_model(drawn: DrawnMap, kind: str, axes: str | None, model: Reducer, rows: Any, option: str) -> Any:
     from .. import plots
+    from ..plots.kinds import KindError
     from ..report.compared import named_rows
 
     known = inspect.signature(getattr(plots, kind)).parameters
@@ -132,8 +134,10 @@ def _of_model(drawn: DrawnMap, kind: str, axes: str | None, model: Reducer, rows
     options = {name: value for name, value in wanted.items() if value is not None and name in known}
     try:
         return plots.plot(model, named_rows(rows), kind, **options)
+    except KindError as error:
+        raise UsageError(Message(f"{option} {kind}: ", error.reason)) from error
     except ValueError as error:
-        raise UsageError(f"{option} {kind}: {str(error).partition(' These can be drawn')[0]}") from error
+        raise UsageError(Message(f"{option} {kind}: ", error.args[0] if error.args else "")) from error
 
 
 def draw_with(work: Callable[[], Figure], look: LookOptions) -> Figure:

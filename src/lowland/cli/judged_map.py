@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from ..core.errors import DataError, FileSizeError
-from ..core.message import Message
+from ..core.message import Message, message_of
 from .answer import UsageError
 from .figure_kinds import Rows
 from .figures import KEPT, DrawnMap, draw
@@ -44,17 +43,15 @@ def reading_map(map: Path | None, data: Path) -> Iterator[None]:
     except FileSizeError:  # the file is read in blocks then
         raise
     except DataError as error:
-        text = error.args[0] if error.args else ""
-        if map is None or not isinstance(text, Message):
+        text = message_of(error)
+        if map is None or not isinstance(text, Message) or text.problem == text:  # no advice, of which to offer other
             raise
-        said = [part for part in takewhile(lambda part: isinstance(part, str), text.parts) if isinstance(part, str)]
-        if len(said) == len(text.parts):
-            raise
-        before = "".join(said)  # the problem, then perhaps the beginning of the advice
-        problem = before.rstrip("; .") if before.endswith(("; ", ". ")) else before.rpartition("; ")[0] or before
         raise DataError(
-            f"{problem}; correct the file {map.name} (the options for reading and columns apply to {data.name} only), "
-            "or name the columns of the coordinates with --x and --y"
+            Message(
+                text.problem,
+                f"; correct the file {map.name} (the options for reading and columns apply to {data.name} only), or "
+                "name the columns of the coordinates with --x and --y",
+            )
         ) from error
 
 

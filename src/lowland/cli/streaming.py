@@ -80,8 +80,7 @@ def too_large(
             raise
         if not _can_scan(path):
             raise
-        reason = in_words(error.args[0]).partition(". ")[0]
-        note(f"{path.name} is read in blocks: {reason}")
+        note(f"{path.name} is read in blocks: {in_words(error.reason)}")
         return otherwise()
 
 
@@ -102,7 +101,7 @@ def reading(work: Callable[[], Any]) -> Any:
     except FileSizeError:
         raise
     except MemoryLimitError as error:
-        raise FileSizeError(error.args[0]) from error
+        raise FileSizeError(error.args[0], reason=error.reason) from error
 
 
 def opened(
@@ -265,7 +264,7 @@ def _fit(model: Any, method: Any, table: TableScan, stream: StreamOptions) -> tu
         except MemoryLimitError as error:
             if model is method:
                 raise
-            note(f"{type(method).__name__} is fitted to a sample: {in_words(error.args[0]).partition('. ')[0]}")
+            note(f"{type(method).__name__} is fitted to a sample: {in_words(error.reason)}")
         else:
             return True, None
     fit_sample(model, rows, stream.sample)

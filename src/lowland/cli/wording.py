@@ -26,16 +26,20 @@ _KINDS = {"number", "category", "date", "dmy", "mdy"}  # of --types
 _FUNCTIONS = (
     "column_groups",
     "compare",
+    "denoise",
     "dimension",
     "downstream",
     "estimate",
+    "fit_sample",
     "hits",
     "novelty",
     "outliers",
     "pagerank",
     "recipe",
     "report",
+    "search",
     "supplementary",
+    "transform_file",
 )
 _OPTIONS: ContextVar[Callable[[], Iterable[str]]] = ContextVar("options", default=tuple)
 

@@ -254,7 +254,7 @@ def _method_of(cls: type) -> tuple[str, dict[str, Any]]:
     raise ValueError(
         Message(
             Owner("compare"),
-            f"{cls.__module__}.{cls.__qualname__} is no method of Lowland; lowland.register('name', "
+            f"{cls.__module__}.{cls.__qualname__} is not a method of Lowland; lowland.register('name', "
             f"{cls.__name__}) makes it one",
         )
     )

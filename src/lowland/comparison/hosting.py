@@ -45,7 +45,7 @@ GONE = Done(None, {}, 0.0, False, there=False)
 
 
 class _Unwanted(Exception):
-    """Nobody waits for the job any more."""
+    """The result of the job is not wanted any more."""
 
 
 class Host:
@@ -65,7 +65,7 @@ class Host:
         self._compiled += seconds
 
     def _progress(self, stage: str, done: int, total: int | None) -> None:
-        """Pass progress on, now and then; stop where nobody wants it."""
+        """Pass progress on from time to time; stop the job if its result is not wanted any more."""
         if not self._wanted:
             raise _Unwanted
         self._last = stage, done, total

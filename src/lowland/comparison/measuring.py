@@ -1,6 +1,6 @@
 """What is measured of one candidate's map: each criterion as a value, and the same without each fold of the rows.
 
-Without a fold, its rows, fitted and held-out ones, are neither judged nor anybody's neighbours. How much that changes a
+Without a fold, its rows, fitted and held-out ones, are neither judged nor neighbours of others. How much that changes a
 criterion tells how uncertain it is (`quality.intervals.jackknife`). Fitted rows are judged among fitted rows alone,
 which every candidate has; held-out rows among all.
 """
@@ -86,7 +86,7 @@ def _told(values: Array) -> dict[str, Any]:
 def _local(given: Dataset, placed: Placed, n_neighbors: int) -> dict[str, Any]:
     """Neighbours: trustworthiness and continuity, each (x − chance)/(1 − chance), and their mean.
 
-    So 0 is a map that knows nothing of the data, and 1 is one that keeps every neighbour.
+    So 0 is the mean of random maps, and 1 a map that keeps every neighbour.
     """
     from ..quality.rank_measures import at_chance
 

@@ -31,11 +31,11 @@ _LAST = 1.0  # seconds for the last words of a process that has ended, and for i
 
 
 class Worker:
-    """One process at a time, which takes jobs from a folder's data. Use it in ``with``: it never outlives the block.
+    """One process at a time, which takes jobs from a folder's data. Use it in ``with``: it ends with the block.
 
-    ``pause`` is told the seconds that went by while code was compiled: they count against nobody's time. The threads
-    and the memory limit are those of this process, unless they are given; so is the environment, ``without`` some
-    variables.
+    ``pause`` receives the seconds that passed while code was compiled, which are not counted in the time of a
+    candidate. The threads and the memory limit are those of this process, unless they are given; so is the
+    environment, ``without`` some variables.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Worker:
                 return
 
     def _deaf(self) -> None:
-        """Wait until nobody reads from the pipe, but not for one who left the process's group and still holds it."""
+        """Wait until the pipe has no reader in the group of the process; one that left the group is not waited for."""
         if self._ear is not None:
             self._ear.join(_LAST)
 

@@ -57,7 +57,8 @@ class Request:
             raise ValueError(
                 Message(
                     Owner("compare"),
-                    f"methods must be 'auto' or a list such as [{self.methods!r}]; got {self.methods!r}",
+                    Setting("methods"),
+                    f" must be 'auto' or a list such as [{self.methods!r}]; got {self.methods!r}",
                 )
             )
 

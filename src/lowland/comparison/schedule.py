@@ -205,7 +205,7 @@ class Run:
     def _limits(self, unfinished: int, workers: int) -> tuple[float, float]:
         """Return the share of the next of so many candidates, and the most that leaves time to start a process.
 
-        Where there is no such time nobody could follow, so it may take all.
+        If there is no such time, no other candidate can follow, so this one may use all of it.
         """
         left, before = self.clock.left, self.clock.left - self.restart
         if unfinished <= workers or before <= 0:

@@ -1,4 +1,4 @@
-"""Where candidates run: workers that take one job each, and say whatever comes of it.
+"""Where candidates run: workers that run one job at a time and return its result or its error.
 
 The schedule (`schedule.Run`) knows `Workers` alone. One process of this machine is `OneProcess`;
 `remote.RemoteWorkers` are processes on the workers of a cluster.

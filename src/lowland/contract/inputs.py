@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.cost import DataShape
 from ..core.errors import DataError
-from ..core.message import message
+from ..core.message import DENSE, Message, Owner, Phrase, message
 from ..rows.object_rows import ObjectRows, are_objects
 from ..rows.row_source import RowSource, as_rows, single_pass_error
 
@@ -46,7 +46,8 @@ class Rows:
         if names is None:
             return f"Give the {model.n_features_in_} columns of the fit, in their order."
         listed = ", ".join(repr(str(name)) for name in names[:10]) + (", …" if len(names) > 10 else "")
-        return f"Give the columns of the fit in their order, X[model.feature_names_in_]: {listed}."
+        own = Phrase(", X[model.feature_names_in_]", "")
+        return Message("Give the columns of the fit in their order", own, f": {listed}.")
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,12 @@ class Compared(Rows):
 
     def _error_of_sparse(self, model: Any) -> DataError:
         return DataError(
-            f"{type(model).__name__} does not take a sparse matrix of precomputed values: it needs all pairs; pass a "
-            "dense array, X.toarray(), if the pairs that are not stored are zero"
+            Message(
+                f"{type(model).__name__} does not take a sparse matrix of precomputed values: it needs all pairs; ",
+                "pass ",
+                DENSE,
+                " if the pairs that are not stored are zero",
+            )
         )
 
     def _error_of_objects(self, model: Any, X: Any) -> DataError:
@@ -157,8 +162,15 @@ def _is_sentence(cell: Any) -> bool:
 
 def _error_of_texts(owner: str, more: str = "") -> DataError:
     return DataError(
-        f"{owner}: these are texts or other objects, and it reduces rows of numbers: count their words with "
-        f'lowland.recipe({owner}(), texts="tfidf"), or search them with lowland.text.LatentSemanticIndex{more}'
+        Message(
+            Owner(owner),
+            "these are texts or other objects, and it reduces rows of numbers: ",
+            Phrase(
+                f'count their words with lowland.recipe({owner}(), texts="tfidf"), or search them with '
+                f"lowland.text.LatentSemanticIndex{more}",
+                "count their words with --texts tfidf, or search them with `lowland text index`",
+            ),
+        )
     )
 
 

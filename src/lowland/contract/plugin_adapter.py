@@ -1,4 +1,4 @@
-"""The door: a `Reducer` around a transformer of another package, in the manner of scikit-learn.
+"""Wrap a transformer of another package, with the interface of scikit-learn, as a `Reducer`.
 
 What Lowland promises is kept where it can be, and told where it cannot: rows are checked before the class sees them,
 the record holds what was measured, and where a row's place depends on the rows beside it, rows are placed one by one.

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..core import arrays, memory, thread_pool
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning, ScaleError
+from ..core.message import Message
 from ..core.show import show
 from ..pairs.distances import DEGREES, MOVABLE
 from ..rows import units
@@ -136,7 +137,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         try:
             validate_data(self, source.named(), reset=reset, skip_check_array=True)
         except ValueError as error:  # against an earlier fit: with reset any columns are taken
-            raise DataError(f"{str(error).rstrip()}\n{self._input.remedy(self)}") from None
+            raise DataError(Message(f"{str(error).rstrip()}\n", self._input.remedy(self))) from None
         if self._pairwise if reset else self._fitted_pairwise:
             source.allow_nan = True  # what to do about a missing pair is not what to do about a missing cell
         return source if reset else units.scaled(source, -self._scaled_by)

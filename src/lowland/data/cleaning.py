@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from ..core.message import Message, Phrase, Remedies, Setting
+from ..core.message import Advice, Message, Phrase, Remedies, Setting
 from .cells import (
     MISSING,
     StrayCell,
@@ -55,7 +55,7 @@ class Problem:
         place = f"line {lines[row]}" if row in lines else f"row {row}"
         without = Message("exclude the column with ", Setting("drop", [self.name]))
         advice = Remedies(Message(*self._remedy(self.stray[0])), without)
-        return Message(f"{file}, {place}, column {self.name!r}: {shown!r} is not a number; ", advice)
+        return Message(f"{file}, {place}, column {self.name!r}: {shown!r} is not a number", Advice("; ", advice))
 
     def _remedy(self, stray: StrayCell) -> tuple[str | Setting | Phrase, ...]:
         cell = stray.cell

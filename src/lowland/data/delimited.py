@@ -15,7 +15,7 @@ import pyarrow.csv as arrow_csv
 from ..core.cost import check_allocation
 from ..core.errors import DataError, NoRowsError
 from ..core.formatting import first_line
-from ..core.message import Message, Setting
+from ..core.message import Advice, Message, Setting
 from .cells import MISSING
 from .cleaning import TypedColumns, type_columns
 from .dialect import COMMENT, Dialect, dialect_note, find_dialect, heading_notes, split_lines
@@ -244,8 +244,8 @@ def _explain(file: TextFile, error: Exception) -> NoReturn:
             raise DataError(
                 Message(
                     f"{file.source.name}, line {line}: expected {expected} column{'s' * (expected != 1)} as in line "
-                    f"{first}, got {len(cells)}; ",
-                    advice,
+                    f"{first}, got {len(cells)}",
+                    Advice("; ", advice),
                 )
             ) from error
     raise DataError(f"{file.source.name} cannot be read as a table: {first_line(error)}") from error

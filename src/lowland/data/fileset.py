@@ -9,10 +9,9 @@ from typing import TypeVar
 import polars as pl
 
 from ..core.errors import DataError, NoRowsError
-from ..core.message import Message, Setting
 from .formats import Format
 from .kinds import not_numeric
-from .options import ReadOptions
+from .options import OptionError, ReadOptions
 
 File = TypeVar("File")
 Part = TypeVar("Part")
@@ -32,9 +31,7 @@ def check_options(options: ReadOptions, row: Format, name: str) -> None:
     """Raise if an option is set that the format does not take."""
     for option in options.set_options():
         if option not in (*row.options, "format", "names"):
-            raise DataError(
-                Message(f"{name}: ", Setting(option), f" is not an option of the format {row.name}; remove it")
-            )
+            raise OptionError(name, option, row.name)
 
 
 def with_rows(files: Sequence[File], read: Callable[[File], Part]) -> tuple[list[File], list[Part], list[str]]:

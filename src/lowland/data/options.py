@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..core.errors import DataError
-from ..core.message import Message, Setting
+from ..core.message import Advice, Message, Setting
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
 THOUSANDS = {",": "commas", ".": "points", " ": "spaces", "'": "apostrophes", "": "none"}
@@ -141,6 +141,19 @@ def _columns(value: Any) -> tuple[str | int, ...]:
     if not isinstance(columns, tuple | list) or not all(isinstance(column, str | int) for column in columns):
         raise _wrong("names", value, "it must be a list of columns, each by its name or number")
     return tuple(columns)
+
+
+class OptionError(DataError):
+    """An option of reading that the format of a file does not take; ``option`` is its name."""
+
+    def __init__(self, file: str, option: str, format: str) -> None:
+        super().__init__(
+            Message(f"{file}: ", Setting(option), f" is not an option of the format {format}", Advice("; remove it"))
+        )
+        self.file, self.option, self.format = file, option, format
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OptionError, (self.file, self.option, self.format)
 
 
 def _wrong(name: str, value: object, why: str) -> DataError:

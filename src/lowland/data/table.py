@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError, MissingExtraError
-from ..core.message import Message, Phrase, Setting
+from ..core.message import Advice, Message, Phrase, Setting
 from .kinds import MIN_ROWS, ColumnKind, Stray, column_kind
 from .kinds import not_numeric as not_numeric
 
@@ -244,12 +244,15 @@ class Table:
             problem = f"{self.source}: no numeric column is left to reduce"
             problem += f"; left out: {excluded}" if excluded else ""
             if "text" in self.roles:
-                raise DataError(Message(f"{problem}. ", TEXTS_TO_NUMBERS))
+                raise DataError(Message(problem, Advice(". ", TEXTS_TO_NUMBERS)))
             if (lists := self._lists(left_out)) is not None:
                 raise DataError(
-                    Message(f"{problem}; reduce the lists of numbers in {lists!r} with ", Setting("vector", lists))
+                    Message(
+                        problem, Advice(f"; reduce the lists of numbers in {lists!r} with ", Setting("vector", lists))
+                    )
                 )
-            raise DataError(Message(f"{problem}. ", CATEGORIES_TO_NUMBERS) if "text" in left_out.values() else problem)
+            coding = [Advice(". ", CATEGORIES_TO_NUMBERS)] if "text" in left_out.values() else []
+            raise DataError(Message(problem, *coding))
         return chosen, left_out
 
     def _lists(self, names: Collection[str]) -> str | None:

@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..core.message import Message, Setting
 from ..data.scans.table_scan import TableScan
 from .calls import Calls, WorkerSide
 from .engine import Engine, FrameTable, Piece, ScanTable, Table
@@ -67,7 +68,7 @@ def open_frames(X: Any) -> FrameTable:
 def open_scan(scan: TableScan, engine: str = "dask", rows: int | None = None) -> ScanTable:
     """Return the rows of a scanned file as a table whose parts of about ``rows`` rows are read by the workers."""
     if engine not in SCANS:
-        raise ValueError(f"engine must be one of {', '.join(SCANS)}; it is {engine!r}")
+        raise ValueError(Message(Setting("engine"), f" must be one of {', '.join(SCANS)}; it is {engine!r}"))
     module = importlib.import_module(SCANS[engine])
     table: ScanTable = module.open_scan(scan, rows)
     return table

@@ -1,8 +1,7 @@
 """`Calls` and `WorkerSide`: functions on chosen workers of a cluster, for work that keeps something there (a process).
 
-What a call returns stays on its worker until whoever called releases it, cancels it or dies.
-`WorkerSide.wait_while_held` tells that on the worker, so what a call keeps there can be removed whatever happens to the
-caller.
+The result of a call stays on its worker until the caller releases it, cancels the call or ends.
+`WorkerSide.wait_while_held` returns then on the worker, so that what the call keeps there is removed in each case.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class Calls(ABC):
 
     @abstractmethod
     def listen(self, heard: Callable[[Any], None]) -> None:
-        """Have a function told the messages that are sent to ``to``; it is called in another thread."""
+        """Call a function with each message that is sent to ``to``, in another thread."""
 
 
 class WorkerSide(ABC):
@@ -74,8 +73,8 @@ class WorkerSide(ABC):
 
     @abstractmethod
     def tell(self, to: tuple[str, ...], message: Any) -> None:
-        """Send a message of plain values to who listens there."""
+        """Send a message of plain values to the listener at an address."""
 
     @abstractmethod
     def wait_while_held(self) -> None:
-        """Return when the result of this call, which is about to end, is wanted no more, or the worker closes."""
+        """Wait until the result of this call, which is about to end, is released, or the worker closes."""

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError, ScaleError
+from ..core.message import DENSE, Message
 from ..core.settings import threads
 from ..core.spmm import outer
 from ..pairs.distances import SPARSE_METRICS, learn, metric
@@ -424,8 +425,12 @@ def _sparse(spec: str | Callable[[Any, Any], Any], items: Any) -> BoundMetric:
     if callable(spec) or spec not in SPARSE_METRICS:
         name = "a function" if callable(spec) else repr(spec)
         raise DataError(
-            f"sparse rows support the metrics 'euclidean', 'sqeuclidean', 'cosine' and 'cityblock', not {name}; use "
-            "one of these, or pass X.toarray() if it fits in memory"
+            Message(
+                "sparse rows support the metrics 'euclidean', 'sqeuclidean', 'cosine' and 'cityblock', "
+                f"not {name}; use one of these, or pass ",
+                DENSE,
+                " if it fits in memory",
+            )
         )
     if spec == "cityblock":
         return RuleRows(metric(spec, items), items)

@@ -143,7 +143,7 @@ def neighbor_graph(
     [[1.0, 3.0], [1.0, 2.0], [0.0, 2.0], [0.0, 2.0]]
     """
     if ties not in ("cut", "keep"):
-        raise ValueError(f"ties must be 'cut' or 'keep'; it is {ties!r}")
+        raise ValueError(Message(Setting("ties"), f" must be 'cut' or 'keep'; it is {ties!r}"))
     items, square = objects(X, metric), isinstance(metric, str) and metric == "precomputed"
     n = items.shape[0]
     if radius is None:

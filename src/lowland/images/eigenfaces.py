@@ -149,7 +149,7 @@ class Eigenfaces(
         z = standardized(rows, self.normalize).rows
         if not np.ptp(z, axis=0).any():
             raise DataError(
-                f"Eigenfaces: all {len(rows)} images are the same after their brightness and contrast are taken off "
+                f"Eigenfaces: all {len(rows)} images are the same, brightness and contrast aside "
                 f"(n_features = {rows.shape[1]}); there is nothing to learn"
             )
         half = max(1, min(len(z) // 2, z.shape[1] - (self.normalize is not None)))  # their sums are zero
@@ -273,7 +273,7 @@ class Eigenfaces(
 
     def _counted(self, components: Sequence[int]) -> list[int]:
         counts = list(components)
-        check_counts(counts, self.pca_.n_components_, "Eigenfaces: components")
+        check_counts(counts, self.pca_.n_components_, "Eigenfaces", "components")
         return counts
 
     def _shaped(self, rows: Array) -> Array:
@@ -324,7 +324,9 @@ class Eigenfaces(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
-        tags.classifier_tags.poor_score = True  # on tables: the mean and spread of each row are taken off
+        tags.classifier_tags.poor_score = (
+            True  # on tables: the mean of each row is subtracted, and its spread divided out
+        )
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ..core import arrays
 from ..core.cost import FLOPS_PER_CORE, SPARSE_FLOPS_PER_CORE, DataShape
 from ..core.errors import DataError
-from ..core.message import Message, Owner
+from ..core.message import DENSE, Message, Owner
 from ..core.settings import threads
 from ..core.spmm import outer
 from .pairwise import TILE, Array, Pairwise, Prepared, half, length, tiles
@@ -35,8 +35,9 @@ def require_sparse_form(name: str, known: Sequence[str], owner: str, what: str) 
     raise DataError(
         Message(
             Owner(owner),
-            f"sparse rows support the {what}s {listed} and {known[-1]!r}, not {given}; use one of these, or pass "
-            "X.toarray() if it fits in memory",
+            f"sparse rows support the {what}s {listed} and {known[-1]!r}, not {given}; use one of these, or pass ",
+            DENSE,
+            " if it fits in memory",
         )
     )
 

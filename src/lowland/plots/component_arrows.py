@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Owner, Setting
 from ..quality.components import checked_axes, column_contributions, correlation_values, cos2_values
 from ..quality.model_axes import ModelAxes, model_axes
 from ..quality.supplementary_columns import Supplementary, supplementary
@@ -72,7 +73,9 @@ def biplot(
     'PCA 1 (73.0 %)'
     """
     if scaling not in SCALINGS:
-        raise ValueError(f"scaling must be one of {', '.join(map(repr, SCALINGS))}; got {scaling!r}")
+        raise ValueError(
+            Message(Setting("scaling"), f" must be one of {', '.join(map(repr, SCALINGS))}; got {scaling!r}")
+        )
     found = model_axes(model, X, "biplot").with_rows("biplot")
     if names is not None and len(names) != len(found.Y):
         raise ValueError(f"got {len(names)} names for {len(found.Y)} rows")
@@ -179,7 +182,7 @@ def correlation_circle(
     'PCA 2 (22.9 %)'
     """
     if color not in (None, "cos2", "contributions"):
-        raise ValueError(f"color must be None, 'cos2' or 'contributions'; got {color!r}")
+        raise ValueError(Message(Setting("color"), f" must be None, 'cos2' or 'contributions'; got {color!r}"))
     found = model_axes(model, X, "correlation_circle").with_rows("correlation_circle")
     places = _plane(axes, len(found.axes))
     table = correlation_values(found)[:, places]
@@ -187,7 +190,11 @@ def correlation_circle(
     extra = _supplementary(supplementary, found.Y)
     if extra.categories:
         name = next(iter(extra.categories))
-        raise ValueError(f"correlation_circle: column {name!r} has categories, which have no correlation; use biplot")
+        raise ValueError(
+            Message(
+                Owner("correlation_circle"), f"column {name!r} has categories, which have no correlation; use biplot"
+            )
+        )
     further = np.array([np.asarray(on.correlations)[places] for on in extra.numbers.values()]).reshape(-1, 2)
     side = 4.4 + 0.2 * current().font
     ax = axes_for(ax, side if color is None else side + 0.8, side)
@@ -208,14 +215,16 @@ def correlation_circle(
 def _plane(axes: Sequence[int], n_axes: int) -> list[int]:
     places = checked_axes(axes, n_axes)
     if len(places) != 2:
-        raise ValueError(f"axes must be two numbers, such as (1, 2); got {axes!r}")
+        raise ValueError(Message(Setting("axes"), f" must be two numbers, such as (1, 2); got {axes!r}"))
     return places
 
 
 def _best(cos2: Array, n: int | None) -> Array:
     """Return the places of the n largest values, largest first."""
     if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
-        raise ValueError(f"n_arrows must be a whole number of at least 1, or None for all; got {n!r}")
+        raise ValueError(
+            Message(Setting("n_arrows"), f" must be a whole number of at least 1, or None for all; got {n!r}")
+        )
     return np.argsort(-np.round(cos2, 12), kind="stable")[:n]
 
 

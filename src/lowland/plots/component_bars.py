@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Owner, Setting
 from ..quality.components import (
     AxisTable,
     checked_axes,
@@ -66,7 +67,9 @@ def loadings(
     labels = model_axes(model).labels() if is_model(model) else list(table.axes)
     count = min(len(table.names), top or len(table.names))
     if ax is not None and len(places) > 1:
-        raise ValueError(f"loadings: ax takes one axis; choose it by axes, such as axes=({places[0] + 1},)")
+        raise ValueError(
+            Message(Owner("loadings"), f"ax takes one axis; choose it by axes, such as axes=({places[0] + 1},)")
+        )
     size = 0.024 * current().font
     panels = (
         [ax]
@@ -170,7 +173,7 @@ def cos2(
     """
     _check_kind(of, ("columns", "rows"))
     if kind not in ("bars", "map"):
-        raise ValueError(f"kind must be 'bars' or 'map'; got {kind!r}")
+        raise ValueError(Message(Setting("kind"), f" must be 'bars' or 'map'; got {kind!r}"))
     table = _table(model, names)
     if table is None:
         table = row_cos2(model, X, names=names) if of == "rows" else column_cos2(model, X)
@@ -188,7 +191,7 @@ def cos2(
 
 def _check_kind(of: str, known: Sequence[str]) -> None:
     if of not in known:
-        raise ValueError(f"of must be one of {', '.join(map(repr, known))}; got {of!r}")
+        raise ValueError(Message(Setting("of"), f" must be one of {', '.join(map(repr, known))}; got {of!r}"))
 
 
 def _table(given: Any, names: Sequence[str] | None) -> AxisTable | None:
@@ -246,11 +249,11 @@ def _bars_up(ax: Axes | None, values: Array, names: Sequence[str], top: int | No
 
 def _map_of_rows(model: Any, X: Any, axes: Sequence[int], values: Array, ax: Axes | None) -> Axes:
     if not is_model(model):
-        raise ValueError("cos2: kind='map' of rows needs a fitted model and rows, not an array")
+        raise ValueError(Message(Owner("cos2"), "kind='map' of rows needs a fitted model and rows, not an array"))
     found = model_axes(model, X, "cos2")
     places = checked_axes(axes, len(found.axes))
     if len(places) != 2:
-        raise ValueError(f"cos2: a map has two axes, such as (1, 2); got {axes!r}")
+        raise ValueError(Message(Owner("cos2"), f"a map has two axes, such as (1, 2); got {axes!r}"))
     look, Y = current(), found.Y[:, places]
     ax = axes_for(ax, 7.0, 5.4)
     order = np.argsort(values, kind="stable")  # well represented rows on top

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Setting
 from ..methods.network.prototypes import TOPOLOGIES, Grid
 from .parts import color_bar, heading
 from .style import axes_for, current, grid_of_axes, literal, room_of, shorten
@@ -60,7 +61,9 @@ def draw_units(
 
 def _grid(shape: tuple[int, ...], topology: str) -> Grid:
     if topology not in TOPOLOGIES:
-        raise ValueError(f"topology must be {' or '.join(map(repr, TOPOLOGIES))}; got {topology!r}")
+        raise ValueError(
+            Message(Setting("topology"), f" must be {' or '.join(map(repr, TOPOLOGIES))}; got {topology!r}")
+        )
     return Grid((shape[0], shape[1]), topology)
 
 

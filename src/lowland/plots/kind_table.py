@@ -279,14 +279,14 @@ TABLE: tuple[Kind, ...] = (
     ),
     Kind(
         "eigenimages",
-        "the components as images; shape= is their height and width",
+        "the components as images, of the height and width in ``shape``",
         IMAGES,
         _eigenimages,
         _both(_components, _has_pixels),
     ),
     Kind(
         "reconstructions",
-        "images beside what the map keeps of them; shape= as above",
+        "images beside what the map keeps of them, of the height and width in ``shape``",
         IMAGES,
         _images,
         _both(_components, _has_pixels),

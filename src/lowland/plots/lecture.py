@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Owner
 from ..methods.linear.pca import PCA
 from ..quality.directions import variance_along
 from ..quality.model_axes import dense
@@ -210,5 +211,5 @@ def _matrix(X: Any) -> Array:
     if A.ndim == 2 and A.shape[0] == A.shape[1] and np.allclose(A, A.T):
         return A
     if A.ndim != 2 or len(A) < 2:
-        raise ValueError(f"power_iteration: give rows or a covariance matrix; got shape {A.shape}")
+        raise ValueError(Message(Owner("power_iteration"), f"give rows or a covariance matrix; got shape {A.shape}"))
     return np.atleast_2d(np.cov(A, rowvar=False))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Setting
 from ..ranking.result import TOP, Hits, Ranking, best
 from .parts import grid_lines, plain_numbers
 from .style import axes_for, current, grid_of_axes, literal, shorten
@@ -40,7 +41,7 @@ def ranking(result: Ranking, *, top: int = TOP, ax: Axes | Sequence[Axes] | None
     ['b', 'a', 'c']
     """
     if not 1 <= top <= _MOST:
-        raise ValueError(f"top must be from 1 to {_MOST}; got {top}")
+        raise ValueError(Message(Setting("top"), f" must be from 1 to {_MOST}; got {top}"))
     panels = _panels(min(top, result.n_nodes)) if ax is None else _axes_of(ax)
     columns = result.columns()
     order = ("authority", "hub") if isinstance(result, Hits) else ("score",)

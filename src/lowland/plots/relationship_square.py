@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Setting
 from ..quality.components import checked_axes, column_relationships
 from ..quality.model_axes import model_axes
 from .component_parts import legend, note, rewrite
@@ -38,7 +39,7 @@ def relationship_square(model: Any, X: Any = None, *, axes: Sequence[int] = (1, 
     found, table = model_axes(model, None, "relationship_square"), column_relationships(model, X)
     places = checked_axes(axes, len(table.axes))
     if len(places) != 2:
-        raise ValueError(f"axes must be two numbers, such as (1, 2); got {axes!r}")
+        raise ValueError(Message(Setting("axes"), f" must be two numbers, such as (1, 2); got {axes!r}"))
     points, look = table.values[:, places], current()
     coded = set() if found.groups is None else set(found.names)
     categories = np.array([name not in coded for name in table.names]) & (found.groups is not None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..core.message import Message, Setting, message
 from . import views
 from .coloring import Groups, Scale, group_style, read_colors
 from .coordinates import axis_numbers, on_axes, places, read_coordinates, read_covariances, shown_labels
@@ -138,20 +139,28 @@ def _check(
 ) -> None:
     """Refuse unknown options, and those that do not go together."""
     if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}")
+        raise ValueError(Message(Setting("kind"), f" must be one of {', '.join(map(repr, KINDS))}; got {kind!r}"))
     if ellipses is not None and ellipses not in REGIONS:
-        raise ValueError(f"ellipses must be one of {', '.join(map(repr, REGIONS))} or None; got {ellipses!r}")
+        raise ValueError(
+            Message(Setting("ellipses"), f" must be one of {', '.join(map(repr, REGIONS))} or None; got {ellipses!r}")
+        )
     if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, such as 0.95; got {level!r}")
+        raise ValueError(Message(Setting("level"), f" must be between 0 and 1, such as 0.95; got {level!r}"))
     if n != 2:
         given = {"ellipses": ellipses is not None, "uncertainty": uncertainty is not None}
-        given |= {f"kind={kind!r}": kind in ("density", "hexagons")}
-        for option in [name for name, there in given.items() if there]:
-            raise ValueError(f"{option} needs two axes, such as axes=(1, 2); {n} are drawn")
+        needing = [Setting(name) for name, there in given.items() if there]
+        if kind in ("density", "hexagons"):
+            needing.append(Setting("kind", kind))
+        if needing:
+            text = message(f" needs two axes, such as {{axes}}; {n} are drawn", axes=(1, 2))
+            raise ValueError(Message(needing[0], text))
     if kind == "density" and isinstance(colors, Scale):
-        raise ValueError("kind='density' cannot show a scale of colours; use kind='hexagons', or colour by groups")
+        other = message(" cannot show a scale of colours; use {kind}, or colour by groups", kind="hexagons")
+        raise ValueError(Message(Setting("kind", kind), other))
     if centers and not isinstance(colors, Groups):
-        raise ValueError("centers=True needs groups: give a column of categories as color")
+        raise ValueError(
+            Message(Setting("centers", True), " needs groups: give a column of categories as ", Setting("color"))
+        )
 
 
 def _axes(ax: Axes | None, n: int, groups: Groups | None) -> Axes:

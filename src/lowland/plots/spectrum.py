@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Owner, Setting
 from ..dimension import eigengap, null_shares
 from ..methods.steps.chain import split_at_method
 from ..quality.model_axes import is_model
@@ -199,16 +200,29 @@ def _null_line(given: Any, X: Any, parallel: Any, n_rows: int | None) -> Array |
         return _checked(parallel)
     if not is_model(given):
         if n_rows is None:
-            raise ValueError("scree: parallel=True needs n_rows, the number of rows of the spectrum")
+            lacks = " needs n_rows, the number of rows of the spectrum"
+            raise ValueError(Message(Owner("scree"), Setting("parallel", True), lacks))
         return null_shares(_checked(given), n_rows)
     head, method, _ = split_at_method(given)
     if hasattr(method, "coded_names_") or not getattr(method, "center", hasattr(method, "mean_")):
-        raise ValueError(f"scree: parallel analysis is not defined for {type(method).__name__}; use parallel=False")
+        raise ValueError(
+            Message(
+                Owner("scree"),
+                f"parallel analysis is not defined for {type(method).__name__}; use ",
+                Setting("parallel", False),
+            )
+        )
     scaled = getattr(method, "scale_", None) is not None
     if X is not None:
         return null_shares(X if head is None else head.transform(X), scale=scaled)
     if not scaled:
-        raise ValueError("scree: parallel=True needs the training rows, X, unless the model scales the columns")
+        raise ValueError(
+            Message(
+                Owner("scree"),
+                Setting("parallel", True),
+                " needs the training rows, X, unless the model scales the columns",
+            )
+        )
     return null_shares(method.spectrum_, method.n_samples_, np.ones(method.n_features_in_))
 
 

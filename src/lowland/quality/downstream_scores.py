@@ -16,7 +16,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.errors import LowlandError, RankWarning
 from ..core.measure import Measure
-from ..core.message import Message
+from ..core.message import Message, message_of
 from ..core.settings import report_progress
 from .class_accuracy import balanced, by_class
 from .downstream_data import Supervised, check_tolerance, supervised
@@ -154,7 +154,7 @@ class _Bench:
         except (LowlandError, ValueError, ArithmeticError) as error:
             if before is None:
                 raise
-            self.skipped[before.name] = f"{k} components: {error}"
+            self.skipped[before.name] = Message(f"{k} components: ", message_of(error))
             return
         here = self.data.fold == number
         run.guess[here] = guess

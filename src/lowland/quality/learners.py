@@ -78,7 +78,8 @@ def learner(estimator: Any, *, classes: bool, sparse: bool, random_state: int, n
 
     made = clone(estimator) if hasattr(estimator, "fit") else _named(estimator, classes, sparse)
     if not hasattr(made, "predict"):
-        raise ValueError(f"downstream: {type(made).__name__} has no predict; give a classifier or a regressor")
+        unable = f"{type(made).__name__} has no predict; give a classifier or a regressor"
+        raise ValueError(Message(Owner("downstream"), unable))
     _check_kind(made, classes, numbers)
     seeds = [name for name, value in made.get_params().items() if name.endswith("random_state") and value is None]
     return made.set_params(**dict.fromkeys(seeds, random_state))
@@ -118,7 +119,8 @@ def _named(name: Any, classes: bool, sparse: bool) -> Any:
 
         return RandomForestClassifier() if classes else RandomForestRegressor()
     listed = ", ".join(map(repr, LEARNERS))
-    raise ValueError(f"downstream: estimator must be a scikit-learn estimator or one of {listed}; got {name!r}")
+    allowed = f" must be a scikit-learn estimator or one of {listed}; got {name!r}"
+    raise ValueError(Message(Owner("downstream"), Setting("estimator"), allowed))
 
 
 def learner_words(made: Any) -> str:

@@ -223,8 +223,11 @@ def _in_last_step(model: Any, X: Any, X_train: Any) -> tuple[Sequence[Any], Any,
     head, method, _ = split_at_method(model)
     if not isinstance(method, Reducer):
         raise DataError(
-            f"novelty: the last step of the Pipeline is {type(method).__name__}, not a method of Lowland; give the "
-            "Pipeline of a recipe with a method"
+            Message(
+                Owner("novelty"),
+                f"the last step of the Pipeline is {type(method).__name__}, not a method of Lowland; give the "
+                "Pipeline of a recipe with a method",
+            )
         )
     if head is None:
         return (), None, method, X, X_train

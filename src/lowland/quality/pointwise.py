@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Setting
 from ..graph.graph import Graph
 from ..graph.measures import BoundMetric, EuclideanRows, SparseRows, SquareRows
 from ..graph.neighbors import neighbor_graph
@@ -64,7 +65,7 @@ class Pointwise:
         Ties are ordered by the distance of false and missing neighbours.
         """
         if by not in ("kept", "false", "missing"):
-            raise ValueError(f"by must be 'kept', 'false' or 'missing'; it is {by!r}")
+            raise ValueError(Message(Setting("by"), f" must be 'kept', 'false' or 'missing'; it is {by!r}"))
         bad = 1 - self.kept if by == "kept" else getattr(self, by)
         order = np.lexsort((self.point, -(self.false + self.missing), -bad))
         return self.point[order[:count]]

@@ -20,7 +20,7 @@ from .facts import explanations, spectrum_of
 from .hover import Hover
 from .interactive import is_available, map_with_fallback
 from .meaning import meaning
-from .structure import dimension_pieces, estimate_dimension, find_outliers, novelty_section, outliers_section
+from .structure import Result, dimension_pieces, estimate_dimension, find_outliers, novelty_section, outliers_section
 from .subject import Subject
 from .supplementary import overlay
 from .supplementary import section as supplementary_section
@@ -127,10 +127,12 @@ def render_report(
 
 def render(subject: Subject) -> str:
     """Return the page about a map; the same subject gives the same text."""
-    behind, found, words = subject.behind, subject.found, subject.words
-    subject = replace(subject, warnings=[words(text) for text in _warnings(subject)])
-    dimension = None if behind is None or subject.new else estimate_dimension(behind)
-    outliers = None if behind is None or subject.new else find_outliers(behind, subject.called or subject.names)
+    behind, words = subject.behind, subject.words
+    found = _worded(subject.found, words)
+    subject = replace(subject, found=found, warnings=[words(text) for text in _warnings(subject)])
+    judged = None if subject.new else behind
+    dimension = None if judged is None else _worded(estimate_dimension(judged), words)
+    outliers = None if judged is None else _worded(find_outliers(judged, subject.called or subject.names), words)
     sections = [
         _data(subject),
         _steps(subject),
@@ -216,6 +218,11 @@ def _map(subject: Subject) -> str:
         drawn,
         subject.found,
     )
+
+
+def _worded(found: Result | str, words: Callable[[str], str]) -> Result | str:
+    """Return a result, or in the words of the reader why there is none."""
+    return words(found) if isinstance(found, str) else found
 
 
 def _trust(subject: Subject, found: Trust | str) -> str:

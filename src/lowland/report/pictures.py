@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..core.formatting import count
+from ..core.message import message_of
 from . import page
 from .facts import Spectrum, spectrum_of, top_loadings
 from .meaning import HOW_TO_READ, OF_ANY_MAP, pictures_of
@@ -50,7 +51,7 @@ def _picture(subject: Subject, kind: str) -> list[str]:
     try:
         figure = drawn(subject, kind)
     except ValueError as error:  # the page says what is missing instead
-        return [page.heading3(title), page.paragraph(f"Not drawn: {error}")]
+        return [page.heading3(title), page.paragraph(f"Not drawn: {subject.words(message_of(error))}")]
     if figure is None:
         return []
     return [page.heading3(title), page.figure(inline_svg(figure, kind, title, caption), caption)]

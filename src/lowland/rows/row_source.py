@@ -21,7 +21,7 @@ from .. import engines
 from ..core import arrays
 from ..core.cost import DataShape
 from ..core.errors import DataError
-from ..core.message import Message
+from ..core.message import DENSE, Message, Setting, message_of
 from ..data.scans.table_scan import TableScan
 from ..engines import Engine
 from ..engines.local import LOCAL
@@ -106,7 +106,9 @@ class RowSource(ABC):
             )
         if not np.isfinite(w).all() or (w < 0).any():
             bad = int(np.flatnonzero(~(np.isfinite(w) & (w >= 0)))[0])
-            raise DataError(f"sample_weight must be finite and not negative; row {bad} has {w[bad]}")
+            raise DataError(
+                Message(Setting("sample_weight"), f" must be finite and not negative; row {bad} has {w[bad]}")
+            )
         if not w.any():
             raise DataError("all sample weights are zero")
         twin = self._twin()  # weights belong to one fit, not to the source
@@ -192,8 +194,11 @@ class RowSource(ABC):
         texts = [name for name in names if isinstance(name, str)]
         if not len(texts) == len(set(texts)) == len(names) == source.n_features:
             raise DataError(
-                f"names must be {source.n_features} distinct strings, one for each column; "
-                f"got {len(names)}, of which {len(set(texts))} are distinct strings"
+                Message(
+                    Setting("names"),
+                    f" must be {source.n_features} distinct strings, one for each column; "
+                    f"got {len(names)}, of which {len(set(texts))} are distinct strings",
+                )
             )
         return ArrayRows(source.array, carrier=conversion.header(texts), copied=source.shape.copied)
 
@@ -405,7 +410,7 @@ def _numbered(pieces: Iterable[Any]) -> Iterator[_Numbered]:
         try:
             rows = _source(piece, "Lowland")
         except DataError as error:
-            raise DataError(f"block {number}: {error}", column=error.column) from None
+            raise DataError(Message(f"block {number}: ", message_of(error)), column=error.column) from None
         if rows.n_rows != 0:
             yield number, rows
 
@@ -436,7 +441,7 @@ def as_rows(
     """
     source = _source(X, owner)
     if source.sparse and not allow_sparse:
-        raise DataError(f"{owner} does not take sparse data; pass a dense array, X.toarray(), if it fits in memory")
+        raise DataError(Message(f"{owner} does not take sparse data; pass ", DENSE, " if it fits in memory"))
     for n, what in ((source.n_features, "feature"), (source.n_rows, "sample")):
         if n == 0 and not (what == "sample" and (allow_empty or source.allow_empty)):
             raise DataError(f"Found array with 0 {what}(s) (shape={_shape_text(X)}) while a minimum of 1 is required.")

@@ -60,8 +60,12 @@ class RowSpace:
         solved, divisor = self.solved, self.solved.weight - ddof
         if divisor <= 0:
             raise DataError(
-                f"the weights sum to {solved.weight:g}, which leaves no degree of freedom with ddof={ddof}; "
-                "scale them to sum to the number of rows, or use ddof=0"
+                Message(
+                    f"the weights sum to {solved.weight:g}, which leaves no degree of freedom with ",
+                    Setting("ddof", ddof),
+                    "; scale them to sum to the number of rows, or use ",
+                    Setting("ddof", 0),
+                )
             )
         values, total = self.values**2 / divisor, solved.total / divisor
         return values, values / total, total, solved.spectrum / divisor

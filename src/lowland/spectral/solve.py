@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core import arrays, thread_pool
+from ..core.message import Message, Setting
 from . import dense, krylov
 from .krylov import KrylovResult
 from .operators import Operator
@@ -130,7 +131,7 @@ def eigen(
             "it is, else use numpy.linalg.eig (`singular` gives singular values, which are others)"
         )
     if which not in ("largest", "smallest"):
-        raise ValueError(f"which must be 'largest' or 'smallest'; got {which!r}")
+        raise ValueError(Message(Setting("which"), f" must be 'largest' or 'smallest'; got {which!r}"))
     free = A.shape[0] - (0 if A.null is None else A.null.shape[1])
     if not 1 <= k <= free:
         raise ValueError(f"k must be from 1 to {free} for {A!r}; got {k}")

@@ -76,7 +76,7 @@ class Checkpoint(Journal):
         found = [record for file in there if (record := _read(file)) is not None]
         if there and not found:
             raise CheckpointError(
-                f"{self.folder}: its checkpoints are damaged; remove the folder, and the fit begins anew"
+                f"{self.folder}: its checkpoints are damaged; remove the folder to start the fit again"
             )
         if not found:
             return
@@ -94,7 +94,7 @@ class Checkpoint(Journal):
             name = changed[0]
             raise CheckpointError(
                 f"{self.folder} has the checkpoint of another run: {name} was {_short(found.get(name))} and is "
-                f"{_short(now.get(name))}; use another folder, or remove this one to begin anew"
+                f"{_short(now.get(name))}; use another folder, or remove this one to start again"
             )
 
     # -- passes -------------------------------------------------------------------------------------------------------

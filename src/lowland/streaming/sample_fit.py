@@ -13,6 +13,7 @@ from .. import engines
 from ..contract.fit_info import FitInfo
 from ..contract.reducer import Reducer
 from ..core.errors import DataError, LowlandWarning
+from ..core.message import Message, Owner, Setting
 from ..data.scans.table_scan import TableScan
 from ..rows.row_source import BlockRows, RowSource
 from ..rows.sampling import Sample, draw, draw_pieces, joined
@@ -95,20 +96,28 @@ def _method(model: Any) -> Reducer:
     _, method, _ = split_at_method(model)
     if not isinstance(method, Reducer):
         raise TypeError(
-            f"fit_sample: model must be a method of Lowland, such as lowland.Isomap(), or a Pipeline that ends with "
-            f"one; got {type(method).__name__}"
+            Message(
+                Owner("fit_sample"),
+                Setting("model"),
+                " must be a method of Lowland, such as lowland.Isomap(), or a Pipeline that ends with one; got "
+                f"{type(method).__name__}",
+            )
         )
     if method._pairwise:
         raise DataError(
-            f"fit_sample: {type(method).__name__} takes precomputed values for pairs, and rows drawn from them would "
-            "need the columns of the same objects; give rows of numbers and a metric, or the square of a sample"
+            Message(
+                Owner("fit_sample"),
+                f"{type(method).__name__} takes precomputed values for pairs, and rows drawn from them would need the "
+                "columns of the same objects; give rows of numbers and a metric, or the square of a sample",
+            )
         )
     return method
 
 
 def _count(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"fit_sample: {name} must be a whole number of at least {least}; it is {value!r}")
+        allowed = f" must be a whole number of at least {least}; it is {value!r}"
+        raise ValueError(Message(Owner("fit_sample"), Setting(name), allowed))
     return int(value)
 
 

@@ -16,8 +16,9 @@ from ..contract.fit_info import level_of_the_caller
 from ..contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Rule
 from ..core.errors import DataError, LowlandWarning
 from ..core.formatting import count
+from ..core.message import message
 from ..core.random import seed
-from ..methods.steps.encode_texts import EncodeTexts
+from ..methods.steps.encode_texts import EncodeTexts, NoTermsError
 from ..rows.row_source import as_rows
 from ..spectral import rowspace
 from ..spectral.solved import ComponentRule, Scaling
@@ -141,8 +142,8 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         encoder = EncodeTexts(**{name: getattr(self, name) for name in _ENCODER})
         try:
             X = encoder.learn(source)
-        except DataError as error:
-            if source.seen or "no terms" not in str(error):
+        except NoTermsError as error:
+            if source.seen:
                 raise
             raise DataError(f"{source.name}: there are no documents; give at least one") from error
         n, d = X.shape
@@ -151,8 +152,11 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
             most = min(n, d, MAX_CONCEPTS)
         elif wanted > min(n, d):
             raise DataError(
-                f"LatentSemanticIndex: n_components={wanted} is more than min(documents, terms) = {min(n, d)} "
-                f"({count(n, 'document')}, {count(d, 'term')}); ask for {min(n, d)} at most"
+                message(
+                    f"LatentSemanticIndex: {{n_components}} is more than min(documents, terms) = {min(n, d)} "
+                    f"({count(n, 'document')}, {count(d, 'term')}); ask for {min(n, d)} at most",
+                    n_components=int(wanted),
+                )
             )
         else:
             most = int(wanted)

@@ -49,7 +49,7 @@ def test_other_kinds(patients):
     nested = patients.with_columns(pl.concat_list("id", "ward").alias("list"))
     with pytest.raises(DataError, match="'list' holds other types"):
         steps.SelectColumns().fit(nested)
-    with pytest.raises(DataError, match=r"drop has 'iid', which is none of the 8 columns; similar names: 'id'"):
+    with pytest.raises(DataError, match=r"drop has 'iid', which is not one of the 8 columns; similar names: 'id'"):
         steps.SelectColumns(drop=["iid"]).fit(patients)
     with pytest.raises(DataError, match="no column is left"):
         steps.SelectColumns(["age"], drop=["age"]).fit(patients)

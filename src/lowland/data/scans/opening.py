@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import DataError
-from ...core.message import Message, Setting
+from ...core.message import Advice, Message, Setting
 from ..fileset import empty_note, with_rows
 from ..formats import BY_NAME as READ_FORMATS
 from ..formats import format_of_bytes, listed
@@ -210,8 +210,9 @@ def _format(file: Source, form: str | None) -> ScanFormat:
     if found is None:
         raise DataError(
             Message(
-                f"{file.path or file.name}: scan reads {listed(SUFFIXES)}; for other files name the ",
-                *(Setting("format"), ", such as ", Setting("format", "raw"), " for numbers without a header"),
+                f"{file.path or file.name}: scan reads {listed(SUFFIXES)}",
+                Advice("; for other files name the ", Setting("format"), ", such as ", Setting("format", "raw")),
+                Advice(" for numbers without a header"),
             )
         )
     return found

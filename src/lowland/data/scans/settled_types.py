@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from ...core.errors import DataError
-from ...core.message import Message, Remedies, Setting
+from ...core.message import Advice, Message, Remedies, Setting
 from ..cells import MISSING, StrayCell, as_text
 from ..cleaning import Problem, TypedColumns, type_columns
 from ..columns import without_codes
@@ -110,10 +110,13 @@ class Settled:
                 raise DataError(
                     Message(
                         f"{file.source.name}, line {file.lines({row}, height)[row]}, column {name!r}: {texts[row]!r} "
-                        "is the first value of this column, which is left out because the cells before are missing; ",
-                        Remedies(
-                            Message("read it with ", Setting("types", {name: "number"})),
-                            Message("leave it out with ", Setting("drop", [name])),
+                        "is the first value of this column, which is left out because the cells before are missing",
+                        Advice(
+                            "; ",
+                            Remedies(
+                                Message("read it with ", Setting("types", {name: "number"})),
+                                Message("leave it out with ", Setting("drop", [name])),
+                            ),
                         ),
                     )
                 )
@@ -186,8 +189,8 @@ class Settled:
         other = "number" if kind == pl.Int64() else "text"
         return DataError(
             Message(
-                f"{place}: {texts[row]!r} is not {words}, as the first cells of the column are; ",
-                Remedies("correct it", Message("read the column with ", Setting("types", {name: other}))),
+                f"{place}: {texts[row]!r} is not {words}, as the first cells of the column are",
+                Advice("; ", Remedies("correct it", Message("read the column with ", Setting("types", {name: other})))),
             )
         )
 

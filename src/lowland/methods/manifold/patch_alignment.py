@@ -112,8 +112,8 @@ def _warn_undetermined(name: str, small: Small, k: int, remedy: str, record: Rec
     record.warn(
         Message(
             f"{name}: the coordinates are {'not determined' if cut else f'known to {small.residual:.1g} only'}: their "
-            "eigenvalues lie below rounding or very close to others (loosely connected pieces, patches that say too "
-            "little, or symmetry); ",
+            "eigenvalues are below rounding or very close to others (weakly connected parts of the graph, too few "
+            "neighbours, or symmetry); ",
             remedy,
             message(", or use {disconnected}", disconnected="separate"),
         ),

@@ -14,7 +14,7 @@ from ...contract.inputs import Compared, require_count
 from ...core import arrays
 from ...core.arrays import to_numpy
 from ...core.errors import DataError, DisconnectedError, DisconnectedWarning
-from ...core.message import Message, Setting, message
+from ...core.message import Message, Phrase, Setting, message
 from ...core.random import seed
 from ...graph.components import by_size
 from ...graph.geometry import EdgeLengths
@@ -138,7 +138,8 @@ def _checked(owner: str, given: Any, n: int) -> Any:
     W = sp.csr_array(given if sparse else values, dtype=np.float64)
     back = sp.csr_array(W.T)
     if sparse and abs(W - back).max() > _ROUNDING * values.max(initial=0.0):
-        raise DataError(f"{owner}: the affinities are not symmetric; if both measure the same, use (W + W.T) / 2")
+        mean = Phrase("use (W + W.T) / 2", "replace both by their mean")
+        raise DataError(Message(f"{owner}: the affinities are not symmetric; if both measure the same, ", mean))
     return sp.csr_array((W + back) / 2)
 
 

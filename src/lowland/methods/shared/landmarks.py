@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import arrays, thread_pool
 from ...core.errors import DataError
-from ...core.message import message
+from ...core.message import Message, message
 from ...core.settings import report_progress
 from ...pairs.kernels import GivenKernel, Kernel
 from ...pairs.pairwise import Array, Pairwise, against, cut, length, tiles
@@ -157,7 +157,9 @@ def rpcholesky(kernel: Kernel, items: Array, count: int, rng: np.random.Generato
         report_progress("landmarks", len(chosen), count)
     if not chosen:
         raise DataError(
-            f"the kernel of every object with itself is zero (rank 0), so no landmarks can be chosen{kernel.doubt}"
+            Message(
+                "the kernel of every object with itself is zero (rank 0), so no landmarks can be chosen", kernel.doubt
+            )
         )
     return np.sort(rows[np.array(chosen)])
 

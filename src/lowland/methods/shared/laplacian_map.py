@@ -79,8 +79,11 @@ def about_harmonics(
     elif cut or found.residual > loose:
         known = "not determined" if cut else f"known to {found.residual:.1g} only"
         record.warn(
-            f"{name}: the eigenvectors are {known}, since their eigenvalues lie very close to others (parts of the "
-            "graph that hang together loosely, or symmetry); take more neighbours, or other n_components",
+            message(
+                f"{name}: the eigenvectors are {known}, since their eigenvalues are very close to others (weakly "
+                "connected parts of the graph, or symmetry); use more neighbours or another {n_components}",
+                n_components=...,
+            ),
             NotConvergedWarning,
         )
     remedy = message("increase {n_neighbors}, or use a larger {bandwidth}", n_neighbors=..., bandwidth=...)

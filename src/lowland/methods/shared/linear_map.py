@@ -15,7 +15,7 @@ from ...core import arrays
 from ...core.cost import DataShape, Plan
 from ...core.dominance import dominance, dominant_words, only_varying
 from ...core.errors import DataError, DominantColumnWarning, NotConvergedWarning
-from ...core.message import SCALE, Message, Setting, message
+from ...core.message import DENSE, SCALE, Message, Setting, message
 from ...core.settings import memory_limit
 from ...rows.units import Units, fit_view, power, scaled_back, times
 from ...spectral import rowspace
@@ -104,9 +104,7 @@ class LinearReducer(Reducer):
         check_is_fitted(self)
         source = self._rows(X, reset=False)
         if source.sparse:
-            raise DataError(
-                "the residual of sparse rows is dense; give a dense array, X.toarray(), if it fits in memory"
-            )
+            raise DataError(Message("the residual of sparse rows is dense; give ", DENSE, " if it fits in memory"))
         there, back = self._row_map(), self._inverse_map()
         return source.map_blocks(lambda block: arrays.cast(block, np.float64) - back(there(block)), self.n_features_in_)
 

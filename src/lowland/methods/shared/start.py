@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core import arrays
 from ...core.errors import DataError
+from ...core.message import message
 
 Array = Any
 
@@ -23,11 +24,14 @@ def given_start(name: str, init: Any, n: int, n_components: int) -> Array:
     X = np.asarray(arrays.to_numpy(init))
     if X.shape != (n, n_components):
         raise DataError(
-            f"{name}: init must have one row for each of the {n} training rows and {n_components} columns; "
-            f"its shape is {X.shape}"
+            message(
+                f"{name}: {{init}} must have one row for each of the {n} training rows and {n_components} columns; "
+                f"its shape is {X.shape}",
+                init=...,
+            )
         )
     if X.dtype.kind not in "fiub" or not np.isfinite(X).all():
-        raise DataError(f"{name}: init has a value that is not a finite number")
+        raise DataError(message(f"{name}: {{init}} has a value that is not a finite number", init=...))
     return X.astype(np.float64)
 
 

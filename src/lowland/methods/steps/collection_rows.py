@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from ...core.errors import DataError, NoRowsError
+from ...core.message import Message, Setting
 from ...data.scans.changed import as_array, as_floats, numeric_columns, working_type
 from ...engines import FrameTable, Piece
 from ...rows.engine_rows import EngineRows
@@ -132,8 +133,12 @@ class ChangedRows(EngineRows):
         others = [name for name in self.rows.names if name not in numeric_columns(self.rows.types())]
         if others:
             raise DataError(
-                f"column {others[0]!r} holds categories, which {owner} does not take from a cluster: encode them with "
-                "categories='one-hot', or pass the table in memory or as a file"
+                Message(
+                    f"column {others[0]!r} holds categories, which {owner} does not take from a cluster: encode them "
+                    "with ",
+                    Setting("categories", "one-hot"),
+                    ", or pass the table in memory or as a file",
+                )
             )
 
 

@@ -28,6 +28,10 @@ Column = str | int
 _SHARE_OR_COUNT = AnyOf((Integer(1), Real(0, 1, closed=True)))
 
 
+class NoTermsError(DataError):
+    """The training texts contain no terms."""
+
+
 class EncodeTexts(Step):
     """Turn a column of texts into sparse rows: a column for each term, weighted.
 
@@ -183,7 +187,7 @@ class EncodeTexts(Step):
             self._refuse_words()
 
     def _refuse_words(self) -> NoReturn:
-        raise DataError(
+        raise NoTermsError(
             Message(
                 "EncodeTexts: the texts contain no terms: they are empty, or all of their words are stop words or have "
                 "one letter; correct the column, or count stop words with ",

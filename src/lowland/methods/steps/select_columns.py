@@ -13,7 +13,7 @@ import polars as pl
 from ...contract.fit_info import level_of_the_caller
 from ...contract.parameters import AnyOf, Choice, ColumnList, Nothing, Rule
 from ...core.errors import CellError, DataError, LowlandWarning, UnitsWarning
-from ...core.message import Message, Phrase, Remedies
+from ...core.message import Message, Phrase, Remedies, message
 from ...data.cells import cell_advice, stray_among_numbers
 from ...data.dates import ORDERS, compact_dates, named_months, ordered_dates
 from ...data.table import name_list
@@ -30,6 +30,7 @@ KINDS = (frames.NUMBER, frames.CATEGORY, frames.DATE)
 TYPES = (*KINDS, *ORDERS)
 UNITS_RATIO = 300.0  # ratio of median sizes from which on another unit is suspected: 1000 less the spread of a sample
 _LISTED = 5  # columns named in a warning
+_CODINGS = (": choose ", Phrase("categories='one-hot', 'famd' or 'drop'", "--categories one-hot, famd or drop"))
 
 
 class SelectColumns(Step):
@@ -112,21 +113,23 @@ class SelectColumns(Step):
         chosen = [name for name in chosen if kinds[name] in (*self.kinds, frames.EMPTY)]
         if other and (self.others == "error" or not chosen):
             raise DataError(
-                f"{owner}: column {other[0]!r} holds {_WORDS[kinds[other[0]]]} ({types[other[0]]}), which this "
-                f"recipe does not use: leave it out with drop=[{other[0]!r}] or encode it"
+                message(
+                    f"{owner}: column {other[0]!r} holds {_WORDS[kinds[other[0]]]} ({types[other[0]]}), which this "
+                    "recipe does not use: leave it out with {drop} or encode it",
+                    drop=[other[0]],
+                )
             )
         if not chosen:
-            raise DataError(f"{owner}: no column is left; choose others in columns, drop or kinds")
+            text = f"{owner}: no column is left; choose others in {{columns}} or {{drop}}"
+            raise DataError(Message(message(text, columns=..., drop=...), Phrase(", or in kinds", "")))
         if other and self.others == "warn":
             listed = ", ".join(map(repr, other[:_LISTED])) + (
                 f", … ({len(other)} in all)" if len(other) > _LISTED else ""
             )
             words = " and ".join(sorted({_WORDS[kinds[name]] for name in other}))
             has_categories = any(kinds[name] == frames.CATEGORY for name in other)
-            remedy = ": choose categories='one-hot', 'famd' or 'drop'" if has_categories else ""
-            warnings.warn(
-                f"columns of {words} are left out ({listed}){remedy}", LowlandWarning, stacklevel=level_of_the_caller()
-            )
+            text = Message(f"columns of {words} are left out ({listed})", *(_CODINGS if has_categories else ()))
+            warnings.warn(text, LowlandWarning, stacklevel=level_of_the_caller())
         return chosen
 
     def _require_no_numbers_as_text(self, frame: pl.DataFrame, chosen: list[str]) -> None:
