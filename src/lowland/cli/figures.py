@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .answer import UsageError
-from .figure_kinds import DRAWER, MAP, Rows, possible_kinds
-from .figure_options import DPI, FigureOptions, LookOptions, MapFigureOptions, chosen_axes
+from .figure_kinds import DRAWER, MAP, Rows, colors_rows, possible_kinds
+from .figure_options import (
+    DPI,
+    AxisNaming,
+    FigureOptions,
+    LookOptions,
+    MapFigureOptions,
+    axis_numbers_in,
+    chosen_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +52,7 @@ class DrawnMap:
         from ..plots import scatter
         from ..plots.style import axes_for
 
-        chosen = chosen_axes(axes, self.names)
+        chosen = chosen_axes(axes, self.names, self.labels)
         space = "3d" if len(chosen) == 3 else None
         ax = None if look.inches is None else axes_for(None, *look.inches, projection=space)
         return scatter(
@@ -111,7 +119,10 @@ def _compared(drawn: DrawnMap, kind: str, axes: str | None, look: LookOptions, b
     from ..quality import pointwise
 
     if kind != "quality_map":
-        return getattr(plots, kind)(drawn.embedding, behind.rows, metric=behind.metric)
+        Y = drawn.embedding
+        if axes is not None:
+            Y = Y[:, [axis - 1 for axis in chosen_axes(axes, drawn.names, drawn.labels)]]
+        return getattr(plots, kind)(Y, behind.rows, metric=behind.metric)
     neighbors = max(1, min(10, len(drawn.embedding) // 4))
     points = pointwise(behind.rows, drawn.embedding, neighbors, metric=behind.metric)
     return replace(drawn, color=points.kept, color_name=KEPT).draw(axes, look)
@@ -125,8 +136,8 @@ def _of_model(drawn: DrawnMap, kind: str, axes: str | None, model: Reducer, rows
     if axes is not None and "axes" not in known:
         raise UsageError(f"--axes {axes}: a figure of the kind {kind} has no choice of axes; remove it")
     wanted = {
-        "axes": None if axes is None else chosen_axes(axes, drawn.names),
-        "color": drawn.color,
+        "axes": None if axes is None else chosen_axes(axes, drawn.names, drawn.labels),
+        "color": drawn.color if colors_rows(kind) else None,
         "color_name": drawn.color_name,
     }
     options = {name: value for name, value in wanted.items() if value is not None and name in known}
@@ -147,6 +158,11 @@ def draw_with(work: Callable[[], Figure], look: LookOptions) -> Figure:
     return figure
 
 
+def background_naming(pairwise: bool) -> AxisNaming:
+    """Return how the map behind flagged rows names its axes."""
+    return AxisNaming.of("classical_mds" if pairwise else "pca")
+
+
 def flagged_map(rows: Any, found: Outliers, options: MapFigureOptions, metric: str, scale: bool) -> Figure:
     """Draw a map of all rows, by PCA or by classical MDS of distances, with the flagged rows marked and named."""
     import warnings
@@ -156,8 +172,8 @@ def flagged_map(rows: Any, found: Outliers, options: MapFigureOptions, metric: s
     from ..methods.distance.classical_mds import ClassicalMDS
     from ..methods.linear.pca import PCA
 
-    kept = max((int(part) for part in (options.axes or "").split(",") if part.strip().isdecimal()), default=2)
     pairwise = metric == "precomputed"
+    kept = max(axis_numbers_in(options.axes, background_naming(pairwise)), default=2)
     most = len(found.severity) if pairwise else min(rows.shape.n_rows, rows.shape.n_features)
     count = max(1, min(max(kept, 2), most))
     method: Any = ClassicalMDS(count, metric="precomputed") if pairwise else PCA(count, scale=scale)

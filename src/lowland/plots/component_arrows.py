@@ -178,6 +178,11 @@ def correlation_circle(
     >>> ax.get_ylabel()
     'PCA 2 (22.9 %)'
     """
+    if color is not None and not isinstance(color, str):
+        raise ValueError(
+            "correlation_circle: color must be None, 'cos2' or 'contributions': the arrows are columns, and have no "
+            "values of rows; colour the rows of a biplot"
+        )
     if color not in (None, "cos2", "contributions"):
         raise ValueError(f"color must be None, 'cos2' or 'contributions'; got {color!r}")
     found = model_axes(model, X, "correlation_circle").with_rows("correlation_circle")
