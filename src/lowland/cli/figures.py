@@ -47,14 +47,11 @@ class DrawnMap:
     new: Any = None
     meaningful: bool = True
 
-    def draw(self, axes: str | None, look: LookOptions) -> Any:
+    def draw(self, axes: str | None) -> Any:
         """Draw the map; three axes give a 3-D figure."""
         from ..plots import scatter
-        from ..plots.style import axes_for
 
         chosen = chosen_axes(axes, self.names, self.labels)
-        space = "3d" if len(chosen) == 3 else None
-        ax = None if look.inches is None else axes_for(None, *look.inches, projection=space)
         return scatter(
             self.embedding,
             axes=chosen,
@@ -65,7 +62,6 @@ class DrawnMap:
             overlay=self.overlay,
             new=self.new,
             meaningful_axes=self.meaningful,
-            ax=ax,
         )
 
 
@@ -102,18 +98,18 @@ def draw_kind(
 
     def work() -> Figure:
         if kind is None or kind in (MAP, DRAWER):
-            made = drawn.draw(axes, look)
+            made = drawn.draw(axes)
         elif model is not None:
             made = _of_model(drawn, kind, axes, model, rows, option)
         else:
             assert behind is not None  # otherwise only a map is possible
-            made = _compared(drawn, kind, axes, look, behind)
+            made = _compared(drawn, kind, axes, behind)
         return (made[0] if isinstance(made, list) else made).figure  # type: ignore[no-any-return]
 
     return draw_with(work, look)
 
 
-def _compared(drawn: DrawnMap, kind: str, axes: str | None, look: LookOptions, behind: Rows) -> Any:
+def _compared(drawn: DrawnMap, kind: str, axes: str | None, behind: Rows) -> Any:
     """Draw a figure that compares a map with the rows behind it."""
     from .. import plots
     from ..quality import pointwise
@@ -125,7 +121,7 @@ def _compared(drawn: DrawnMap, kind: str, axes: str | None, look: LookOptions, b
         return getattr(plots, kind)(Y, behind.rows, metric=behind.metric)
     neighbors = max(1, min(10, len(drawn.embedding) // 4))
     points = pointwise(behind.rows, drawn.embedding, neighbors, metric=behind.metric)
-    return replace(drawn, color=points.kept, color_name=KEPT).draw(axes, look)
+    return replace(drawn, color=points.kept, color_name=KEPT).draw(axes)
 
 
 def _of_model(drawn: DrawnMap, kind: str, axes: str | None, model: Reducer, rows: Any, option: str) -> Any:
@@ -149,9 +145,9 @@ def _of_model(drawn: DrawnMap, kind: str, axes: str | None, model: Reducer, rows
 
 def draw_with(work: Callable[[], Figure], look: LookOptions) -> Figure:
     """Call a function that draws a figure, in a style and size."""
-    from ..plots.style import theme
+    from ..plots.style import figure_size, theme
 
-    with theme(look.style or "paper"):
+    with theme(look.style or "paper"), figure_size(look.inches):
         figure = work()
     if look.inches is not None:
         figure.set_size_inches(*look.inches)

@@ -10,7 +10,7 @@ import numpy as np
 from ..quality.components import checked_axes, column_contributions, correlation_values, cos2_values
 from ..quality.model_axes import ModelAxes, model_axes
 from ..quality.supplementary_columns import Supplementary, supplementary
-from .component_parts import draw_arrows, draw_points, note, rewrite, zero_lines
+from .component_parts import draw_arrows, draw_points, note, rewrite, settle_note, zero_lines
 from .parts import color_bar
 from .style import axes_for, current, literal
 from .tip_names import write_tip_names
@@ -98,6 +98,7 @@ def biplot(
     _write_columns(heading, ends, [found.names[j] for j in best], list(numbers), centres)
     if names is not None and len(names) <= NAMES_MOST:
         write_tip_names(ax, points, names, colors=[look.faint] * len(names), told=heading.counter("row"))
+    settle_note(ax, heading.title, lambda: heading.text)
     return ax
 
 
@@ -107,7 +108,7 @@ class _Heading:
     def __init__(self, ax: Axes, text: str, shown: int, total: int) -> None:
         self.ax, self._text, self._hidden = ax, text, dict[str, int]()
         self._few = "" if shown == total else f"{shown} of {total} columns"
-        self._title = note(ax, self.text)
+        self.title = note(ax, self.text)
 
     @property
     def text(self) -> str:
@@ -123,7 +124,7 @@ class _Heading:
             before = self.text
             self._hidden[what] = hidden
             if self.text != before:
-                rewrite(self.ax, self._title, self.text)
+                rewrite(self.ax, self.title, self.text)
 
         return told
 
@@ -207,6 +208,7 @@ def correlation_circle(
     ax.set_ylabel(literal(found.labels()[places[1]]))
     heading = _Heading(ax, "correlations of columns and axes", len(best), len(table))
     _write_columns(heading, np.vstack([tips, further]), [found.names[j] for j in best], list(extra.numbers), {})
+    settle_note(ax, heading.title, lambda: heading.text)
     return ax
 
 

@@ -18,8 +18,8 @@ from ..quality.components import (
 )
 from ..quality.model_axes import is_model, model_axes
 from .component_parts import note, text_width, zero_lines
-from .parts import color_bar
-from .style import axes_for, current, grid_of_axes, literal, shorten
+from .parts import color_bar, few_ticks
+from .style import axes_for, current, grid_of_axes, literal, room_of, shorten_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,6 +80,8 @@ def loadings(
         _bars_across(panel, values[order], [table.names[j] for j in order], tones)
         panel.axvline(0, color=current().faint, linewidth=0.8)
         panel.set_xlabel("loading" + _left_out(count, len(values)))
+    for panel, place in zip(panels, places, strict=True):  # when all panels have their size
+        few_ticks(panel, 4)
         note(panel, literal(labels[place]))
     return panels
 
@@ -216,12 +218,12 @@ def _left_out(shown: int, total: int) -> str:
 
 
 def _bars_across(ax: Axes, values: Array, names: Sequence[str], colors: Sequence[str]) -> None:
-    places = np.arange(len(values))
+    places, look, room = np.arange(len(values)), current(), room_of(ax)[0]
     ax.barh(places, values, color=colors, height=0.75)
-    ax.set_yticks(places, [literal(shorten(name, 24)) for name in names])
+    letters = int(np.clip(room / (0.55 * look.font) - 12, 6, 24))  # the bars need the room of twelve letters
+    ax.set_yticks(places, [literal(name) for name in shorten_all(names, letters)])
     ax.set_ylim(len(values) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
-    ax.locator_params(axis="x", nbins=4)
     ax.grid(axis="x", color=current().faint, alpha=0.3, linewidth=0.6)
 
 
@@ -233,7 +235,7 @@ def _bars_up(ax: Axes | None, values: Array, names: Sequence[str], top: int | No
     ax = axes_for(ax, float(np.clip(1.6 + 0.035 * look.font * len(order), 4.5, 12.0)), 3.2 + below)
     colors = [look.accent if mean is None or values[j] >= mean else look.faint for j in order]
     ax.bar(np.arange(len(order)), values[order], color=colors, width=0.75)
-    ax.set_xticks(np.arange(len(order)), [literal(shorten(names[j], 24)) for j in order])
+    ax.set_xticks(np.arange(len(order)), [literal(name) for name in shorten_all([names[j] for j in order], 24)])
     ax.tick_params(axis="x", length=0, rotation=45 if max(len(names[j]) for j in order) > 4 or len(order) > 12 else 0)
     for text in ax.get_xticklabels():
         text.set(
@@ -272,7 +274,7 @@ def _map_of_columns(table: AxisTable, top: int | None, ax: Axes | None) -> Axes:
     ax = axes_for(ax, 1.6 + text_width(table.names) + 0.5 * len(table.axes), 1.2 + 0.027 * look.font * len(order))
     image = ax.imshow(table.values[order], cmap="viridis", vmin=0, vmax=1, aspect="auto")
     ax.set_xticks(range(len(table.axes)), [literal(name) for name in table.axes], rotation=45, ha="right")
-    ax.set_yticks(range(len(order)), [literal(shorten(table.names[j], 24)) for j in order])
+    ax.set_yticks(range(len(order)), [literal(name) for name in shorten_all([table.names[j] for j in order], 24)])
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)

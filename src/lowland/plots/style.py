@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -99,6 +99,11 @@ THEMES = {
 }
 _MAX_LINES = 3  # of a broken text
 _current: ContextVar[Theme] = ContextVar("theme", default=THEMES["paper"])
+_size: ContextVar[tuple[float, float] | None] = ContextVar("size", default=None)
+_size: ContextVar[tuple[float, float] | None] = ContextVar("size", default=None)
+_size: ContextVar[tuple[float, float] | None] = ContextVar("size", default=None)
+_size: ContextVar[tuple[float, float] | None] = ContextVar("size", default=None)
+_size: ContextVar[tuple[float, float] | None] = ContextVar("size", default=None)
 
 # The colours of the theme "paper", which pages translate to their own.
 INK, FAINT, ACCENT, SECOND = THEMES["paper"].ink, THEMES["paper"].faint, THEMES["paper"].accent, THEMES["paper"].second
@@ -119,6 +124,21 @@ def theme(name: str) -> Iterator[Theme]:
         yield THEMES[name]
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def figure_size(inches: tuple[float, float] | None) -> Iterator[None]:
+    """Give all new figures inside of a ``with`` block one size, so that their texts fit it; None: each its own.
+
+    >>> with figure_size((4.0, 3.0)):
+    ...     axes_for().figure.get_size_inches().tolist()
+    [4.0, 3.0]
+    """
+    token = _size.set(inches)
+    try:
+        yield
+    finally:
+        _size.reset(token)
 
 
 def current() -> Theme:
@@ -178,7 +198,7 @@ def new_figure(width: float = 7.0, height: float = 4.6, *, projection: str | Non
 def _new_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=_size.get() or (width, height), layout="constrained")
     figure.patch.set_alpha(0.0)
     _set_background(figure)
     return figure
@@ -202,6 +222,44 @@ def shorten(text: str, limit: int = 32) -> str:
     'abcd…'
     """
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def shorten_all(texts: Sequence[str], limit: int = 32) -> list[str]:
+    """Cut long names of a set so that those that differ stay different.
+
+    Where cut names would be equal, the middle is left out, or what they have in common.
+
+    >>> shorten_all(["Escherichia coli K-12 substrain 1", "Escherichia coli K-12 substrain 2", "yeast"], 20)
+    ['Escheric…substrain 1', 'Escheric…substrain 2', 'yeast']
+    """
+    cut = {text: shorten(text, limit) for text in texts}
+    for part in _colliding(cut):
+        cut |= _told_apart(part, limit)
+    for part in _colliding(cut):  # with names cut in another way
+        cut |= {text: f"{shorten(text, max(limit - 3, 2))} {i}" for i, text in enumerate(part, 1)}
+    return [cut[text] for text in texts]
+
+
+def _colliding(cut: dict[str, str]) -> list[list[str]]:
+    """Return the sets of names whose cut names are equal."""
+    found: dict[str, list[str]] = {}
+    for text, short in cut.items():
+        found.setdefault(short, []).append(text)
+    return [part for part in found.values() if len(part) > 1]
+
+
+def _told_apart(texts: Sequence[str], limit: int) -> dict[str, str]:
+    """Return names of at most ``limit`` letters that differ: beginning and end, or the part where they differ."""
+    for end in (limit // 2, 2 * limit // 3, limit - 3):
+        start = limit - 1 - end
+        made = {text: f"{text[:start]}…{text[-end:]}" for text in texts}
+        if end > 0 < start and len(set(made.values())) == len(made):
+            return made
+    first, last = min(texts), max(texts)
+    same = next((i for i, (one, two) in enumerate(zip(first, last, strict=False)) if one != two), len(first))
+    same = max(0, same - 2)
+    begin = limit // 3
+    return {text: f"{text[:begin]}…{shorten(text[same:], limit - begin - 1)}" for text in texts}
 
 
 def room_of(axes: Axes) -> tuple[float, float]:
