@@ -63,28 +63,38 @@ def assert_apart(ax: Any) -> None:
 
 
 def letters_of(text: Any) -> list[Any]:
-    """The box of a text; of one that is turned by 45 degrees, small boxes along its line."""
-    box = Text.get_window_extent(text)
-    if text.get_rotation() in (0, 90):
+    """The box of a text; of one that is turned by another angle than 90 degrees, small boxes along its line."""
+    box, angle = Text.get_window_extent(text), np.deg2rad(text.get_rotation())
+    cos, sin = abs(np.cos(angle)), abs(np.sin(angle))
+    if min(cos, sin) < 1e-6:
         return [box]
     high = text.get_fontsize() * text.figure.figure.dpi / 72
-    steps = np.linspace(0, 1, 2 + int(box.width / high))
-    return [
-        Bbox.from_bounds(box.x0 + share * (box.width - high), box.y0 + share * (box.height - high), high, high)
-        for share in steps
-    ]
+    long = (box.width - high * sin) / cos if cos > sin else (box.height - high * cos) / sin
+    middle = np.array([box.x0 + box.x1, box.y0 + box.y1]) / 2
+    steps = np.linspace(-0.5, 0.5, 2 + int(2 * long / high)) * max(long - high, 0.0)
+    places = middle + steps[:, None] * [np.cos(angle), np.sin(angle)]
+    return [Bbox([place - high / 2, place + high / 2]) for place in places]
 
 
 def texts_of(ax: Any) -> dict[str, Any]:
     """All visible texts of axes by name: title, names and numbers of axes, labels."""
-    found = {"title": ax.title, "left title": ax._left_title} if ax.axison else {}
+    drawn = getattr(ax, "_axis3don", ax.axison)
+    found = {"title": ax.title, "left title": ax._left_title} if drawn else {}
     found |= {f"text {i}": text for i, text in enumerate(ax.texts)}
-    axes = {side: getattr(ax, f"{side}axis") for side in "xyz" if ax.axison and hasattr(ax, f"{side}axis")}
+    axes = {side: getattr(ax, f"{side}axis") for side in "xyz" if drawn and hasattr(ax, f"{side}axis")}
     for side, axis in axes.items():
         found[f"{side} label"] = axis.label
-        for i, tick in enumerate(axis._update_ticks()):
+        for i, tick in enumerate(ticks_of(axis, in_space="z" in axes)):
             found |= {f"{side} tick {i}": tick.label1, f"{side} tick {i} of the other side": tick.label2}
     return {f"{name} {text.get_text()!r}": text for name, text in found.items() if shown(text)}
+
+
+def ticks_of(axis: Any, in_space: bool) -> list[Any]:
+    """The ticks that are drawn; in space only a drawing places them."""
+    if not in_space:
+        return list(axis._update_ticks())
+    low, high = sorted(axis.get_view_interval())
+    return [tick for tick in axis.majorTicks[: len(axis.get_majorticklocs())] if low <= tick.get_loc() <= high]
 
 
 def assert_figure_apart(figure: Any) -> None:

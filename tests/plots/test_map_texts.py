@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from drawn_maps import SIZES, assert_apart, legend_texts, offsets, three_groups
+from drawn_maps import SIZES, assert_apart, assert_figure_apart, legend_texts, offsets, texts_of, three_groups
 from lowland.plots import Overlay, scatter, theme
 from lowland.plots.coloring import group_style, read_colors
 from lowland.plots.names import visible_labels
@@ -91,6 +91,16 @@ def test_texts_around_axes_in_space_stay_in_the_figure(size: tuple[float, float]
         assert box.y0 >= -1, axis
         assert box.y1 <= ax.figure.bbox.y1 + 1, axis
     assert legend.x1 <= ax.figure.bbox.x1 + 1
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 3e4])
+@pytest.mark.parametrize("size", SIZES)
+def test_names_of_axes_in_space_are_clear_of_the_numbers(size: tuple[float, float], scale: float) -> None:
+    Y = np.random.default_rng(0).normal(size=(60, 3)) * [3, 2, 1] * scale
+    titles = [f"PCA {i} ({i}0.5 %)" for i in (1, 2, 3)]
+    ax = scatter(Y, axes=(1, 2, 3), labels=titles, ax=new_figure(*size, projection="3d")[1])
+    assert any("tick" in name for name in texts_of(ax))
+    assert_figure_apart(ax.figure)
 
 
 def test_all_names_are_written_where_there_is_room() -> None:

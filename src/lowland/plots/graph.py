@@ -96,9 +96,10 @@ def neighbor_graph(
         add_legend(axes, handles, said, above=True)
     else:
         add_legend(axes, handles, color_name if grouped else None)
-        note(axes, said)
     if places.shape[1] == 3:
         fit_space(axes)
+    if not (bars and handles):
+        note(axes, said)
     return axes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ _MAX_WIDTH, _MAX_HEIGHT = 0.45, 0.97  # shares of the room of the axes that a le
 _WIDTH_ABOVE, _HEIGHT_ABOVE = 0.45, 0.3  # above: if it were wider than the axes, the layout would shrink them each time
 _SIZES = (1.0, 0.85, 0.7, 0.6, 0.5)  # factors of the font size
 _MAX_COLUMNS = 4
+_MOST_MOVES = 12  # of a name away from its axis in space
 _LEAST_OF_LONG = 0.7  # smallest font factor in which names are written in several lines before they are cut
 
 
@@ -143,19 +145,79 @@ def _make_room(axes: Axes, legend: Any, above: bool) -> None:
 def fit_space(axes: Any) -> None:
     """Shrink axes in space until their numbers and names, which lie outside of them, are inside of the figure.
 
-    The legend moves to the right of them.
+    Names move away from the numbers, and the legend to the right of both.
     """
     legend, whole = axes.get_legend(), axes.figure.bbox
     shape = [np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())]
-    for zoom in (1.0, 0.93, 0.86, 0.8, 0.74, 0.68):
+    small = float(np.clip(min(room_of(axes)) / (28 * current().font), 0.55, 1.0))  # letters in small figures
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        axis.set_tick_params(labelsize=small * current().font)
+        axis.label.set_fontsize(small * axis.label.get_fontsize())
+    for zoom in (1.0, 0.93, 0.86, 0.8, 0.74, 0.68, 0.6, 0.52, 0.44):
         axes.set_box_aspect(shape, zoom=zoom)
         for _ in range(3 if legend is not None else 1):  # the layout moves the axes, and they the legend
-            box = _outer_box(axes)
-            if legend is not None:
-                place = (box.x1 - axes.bbox.x0) / axes.bbox.width + 0.02
-                legend.set_bbox_to_anchor((place, 0.5), axes.transAxes)
+            _clear_numbers(axes)
+            box = _move_legend(axes)
         if box.x0 >= whole.x0 and box.y0 >= whole.y0 and box.y1 <= whole.y1 and box.x1 <= whole.x1:
             break
+    if legend is not None:
+        _clear_numbers(axes)
+        _move_legend(axes)
+
+
+def _move_legend(axes: Any) -> Any:
+    """Move the legend to the right of the numbers and names of axes in space; return the box of these."""
+    box, legend = _outer_box(axes), axes.get_legend()
+    if legend is not None:
+        legend.set_bbox_to_anchor(((box.x1 - axes.bbox.x0) / axes.bbox.width + 0.02, 0.5), axes.transAxes)
+    return box
+
+
+def _clear_numbers(axes: Any) -> None:
+    """Leave out numbers of axes in space that touch, and move the names away from all numbers, by measured boxes."""
+    from matplotlib.ticker import MaxNLocator
+
+    every = (axes.xaxis, axes.yaxis, axes.zaxis)
+    names = [axis for axis in every if axis.label.get_text()]
+    for _ in range(_MOST_MOVES):
+        axes.figure.figure.draw_without_rendering()
+        numbers = {axis: _number_boxes(axis) for axis in every}
+        dense = [axis for axis in every if any(one.overlaps(two) for one, two in pairwise(numbers[axis]))]
+        dense += [one for one, two in pairwise(every) if not dense and _meet(numbers[one], numbers[two])]
+        for axis in dense:
+            axis.set_major_locator(MaxNLocator(max(1, len(numbers[axis]) - 2)))
+        lines = {axis: _boxes_of_line(axis.label) for axis in names}
+        near = [axis for axis in names if any(_meet(lines[axis], boxes) for boxes in numbers.values())]
+        near += [two for one, two in combinations(names, 2) if not near and _meet(lines[one], lines[two])]
+        if not near and not dense:
+            return
+        for axis in near:
+            axis.labelpad += 0.3 * current().font
+
+
+def _meet(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    return any(one.overlaps(two) for one in some for two in others)
+
+
+def _boxes_of_line(text: Any) -> list[Any]:
+    """Return small boxes along a text of one line, which may be turned by any angle."""
+    from matplotlib.transforms import Bbox
+
+    box, angle = text.get_window_extent(), np.deg2rad(text.get_rotation())
+    cos, sin = abs(np.cos(angle)), abs(np.sin(angle))
+    high = 1.2 * text.get_fontsize() * text.figure.figure.dpi / 72
+    long = (box.width - high * sin) / cos if cos > sin else (box.height - high * cos) / sin
+    steps = np.linspace(-0.5, 0.5, 2 + int(2 * long / high)) * max(long - high, 0.0)
+    middles = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+    middles = middles + steps[:, None] * [np.cos(angle), np.sin(angle)]
+    return [Bbox([middle - high / 2, middle + high / 2]) for middle in middles]
+
+
+def _number_boxes(axis: Any) -> list[Any]:
+    """Return the boxes of the numbers of an axis in space, after a drawing, which alone places them."""
+    low, high = sorted(axis.get_view_interval())
+    texts = [tick.label1 for tick in axis.majorTicks[: len(axis.get_majorticklocs())] if low <= tick.get_loc() <= high]
+    return [text.get_window_extent() for text in texts if text.get_text()]
 
 
 def _outer_box(axes: Any) -> Any:

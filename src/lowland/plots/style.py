@@ -13,18 +13,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-# Ten colours by Petroff (arXiv:2107.02270), and ten more, each chosen as the farthest from the previous ones in OKLab,
-# also for colour-blind vision (Machado et al. 2009): the smallest distance of the twenty is that of the ten.
+# Eight of the ten colours by Petroff (arXiv:2107.02270), two instead of its greys, which look like ``Theme.faint``, and
+# ten more, chosen as the farthest from the previous ones in OKLab, also for colour-blind vision (Machado et al. 2009):
+# the smallest distance of the twenty is that of the first ten.
 PALETTE = (
     "#3f90da",
     "#ffa90e",
     "#bd1f01",
-    "#94a4a2",
+    "#46c8b4",
     "#832db6",
     "#a96b59",
     "#e76300",
     "#b9ac70",
-    "#717581",
+    "#82648c",
     "#92dadd",
     "#003c5a",
     "#690f00",
@@ -37,18 +38,18 @@ PALETTE = (
     "#1e692d",
     "#d23cb4",
 )
-# The same for a dark background: two of the ten are lighter, the others are chosen in the same way from colours with a
+# The same for a dark background: two of the eight are lighter, the others are chosen likewise, from colours with a
 # contrast of at least 3.2 to the background.
 DARK_PALETTE = (
     "#3f90da",
     "#ffa90e",
     "#c8280a",
-    "#94a4a2",
+    "#d282a0",
     "#9a45cc",
     "#a96b59",
     "#e76300",
     "#b9ac70",
-    "#717581",
+    "#aa3c6e",
     "#92dadd",
     "#d2ffa5",
     "#87b4ff",
