@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,3 +113,12 @@ def test_no_texts_overlap_or_leave_the_figure(name: str, size: tuple[float, floa
     figure = (made[0] if isinstance(made, list) else made).figure
     assert size is None or tuple(figure.get_size_inches()) == size or name == "compare_grid"
     assert_figure_apart(figure)
+
+
+def test_every_picture_is_drawn_in_the_gallery() -> None:
+    drawn = set()
+    for path in (Path(__file__).parents[2] / "docs/gallery").glob("*.py"):
+        calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        drawn |= {call.attr for call in calls if isinstance(call, ast.Attribute) and ast.unparse(call.value) == "plots"}
+        drawn |= {call.id for call in calls if isinstance(call, ast.Name)}
+    assert set(plots.__all__) - NO_PICTURES <= drawn

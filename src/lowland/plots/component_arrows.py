@@ -12,7 +12,7 @@ from ..quality.model_axes import ModelAxes, model_axes
 from ..quality.supplementary_columns import Supplementary, supplementary
 from .component_parts import draw_arrows, draw_points, note, rewrite, settle_note, zero_lines
 from .parts import color_bar
-from .style import axes_for, current, literal
+from .style import axes_for, current, literal, value_colors
 from .tip_names import write_tip_names
 
 if TYPE_CHECKING:
@@ -322,8 +322,7 @@ def _shades(ax: Axes, values: Array, name: str) -> list[str]:
     from matplotlib.colors import Normalize, to_hex
 
     top = 1.0 if name == "cos2" else float(values.max())
-    colors = ScalarMappable(
-        Normalize(0.0, top), mpl.colormaps["viridis_r" if current().background is None else "viridis"]
-    )
+    tones = value_colors("viridis_r" if current().background is None else "viridis")
+    colors = ScalarMappable(Normalize(0.0, top), mpl.colormaps.get_cmap(tones))
     color_bar(colors, ax, "cos² in this plane" if name == "cos2" else "contribution, %")
     return [to_hex(tuple(colors.to_rgba(value))) for value in values]

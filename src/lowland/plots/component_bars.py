@@ -19,7 +19,7 @@ from ..quality.components import (
 from ..quality.model_axes import is_model, model_axes
 from .component_parts import note, text_width, zero_lines
 from .parts import color_bar, few_ticks
-from .style import axes_for, current, grid_of_axes, literal, room_of, shorten_all
+from .style import axes_for, current, grid_of_axes, literal, room_of, shorten_all, value_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -257,8 +257,8 @@ def _map_of_rows(model: Any, X: Any, axes: Sequence[int], values: Array, ax: Axe
     ax = axes_for(ax, 7.0, 5.4)
     order = np.argsort(values, kind="stable")  # well represented rows on top
     size = float(np.clip(20_000 / len(Y), 5, 26)) * look.marker
-    marks = ax.scatter(Y[order, 0], Y[order, 1], c=values[order], s=size, cmap="viridis", vmin=0, vmax=1, linewidths=0,
-                       rasterized=len(Y) > 5000)  # fmt: skip
+    marks = ax.scatter(Y[order, 0], Y[order, 1], c=values[order], s=size, cmap=value_colors(), vmin=0, vmax=1,
+                       linewidths=0, rasterized=len(Y) > 5000)  # fmt: skip
     color_bar(marks, ax, "cos² in this plane")
     zero_lines(ax)
     labels = found.labels()
@@ -272,7 +272,7 @@ def _map_of_columns(table: AxisTable, top: int | None, ax: Axes | None) -> Axes:
     look = current()
     order = np.argsort(-np.round(table.values.sum(axis=1), 12), kind="stable")[:top]
     ax = axes_for(ax, 1.6 + text_width(table.names) + 0.5 * len(table.axes), 1.2 + 0.027 * look.font * len(order))
-    image = ax.imshow(table.values[order], cmap="viridis", vmin=0, vmax=1, aspect="auto")
+    image = ax.imshow(table.values[order], cmap=value_colors(), vmin=0, vmax=1, aspect="auto")
     ax.set_xticks(range(len(table.axes)), [literal(name) for name in table.axes], rotation=45, ha="right")
     ax.set_yticks(range(len(order)), [literal(name) for name in shorten_all([table.names[j] for j in order], 24)])
     ax.tick_params(length=0)

@@ -11,7 +11,7 @@ from .coloring import Scale, read_colors
 from .group_points import RASTER_ABOVE, draw_groups
 from .legends import add_legend, group_keys
 from .parts import break_title, color_bar, fit_title
-from .style import current
+from .style import current, value_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ def _draw_scale(ax: Axes, x: Array, y: Array, scale: Scale, name: str | None, st
     known = scale.present
     if not known.all():
         ax.scatter(x[~known], y[~known], color=current().faint, **style)
-    marks = ax.scatter(x[known], y[known], c=scale.values[known], cmap="viridis", **style)
+    marks = ax.scatter(x[known], y[known], c=scale.values[known], cmap=value_colors(), **style)
     color_bar(marks, ax, name or "")
 
 

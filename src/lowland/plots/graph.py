@@ -18,7 +18,7 @@ from .coordinates import check_order
 from .legends import add_legend, fit_space, group_keys, key
 from .parts import color_bar
 from .scatter import label_axes
-from .style import axes_for, current, shorten
+from .style import axes_for, current, shorten, value_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,7 +165,7 @@ def _draw_points(axes: Any, places: Array, color: Any, name: str | None, *, behi
     else:
         there = read.present
         axes.scatter(*places[~there].T, color=look.faint, **style)
-        marks = axes.scatter(*places[there].T, c=read.values[there], cmap="viridis", **style)
+        marks = axes.scatter(*places[there].T, c=read.values[there], cmap=value_colors(), **style)
         color_bar(marks, axes, shorten(name or ""))
     return []
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..methods.network.prototypes import TOPOLOGIES, Grid
 from .parts import color_bar, heading
-from .style import axes_for, current, grid_of_axes, literal, room_of, shorten_all
+from .style import axes_for, current, grid_of_axes, literal, room_of, shorten_all, value_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def draw_units(
     cells = PolyCollection(
         list(places[:, None, :] + cell),
         array=V.ravel(),
-        cmap=colors,
+        cmap=value_colors(colors),
         edgecolors="face",  # no seams between cells
         linewidths=0.3,
     )

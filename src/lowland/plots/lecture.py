@@ -13,7 +13,7 @@ from ..quality.model_axes import dense
 from ..spectral.power import PowerPath, power_path
 from .component_parts import note
 from .legends import add_labelled_legend, add_legend
-from .style import PALETTE, axes_for, current, grid_of_axes
+from .style import PALETTE, axes_for, current, grid_of_axes, value_colors
 from .tip_names import write_tip_names
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _draw_vectors(ax: Axes, path: PowerPath) -> None:
     from matplotlib.patches import Circle
 
     look, best = current(), path.first
-    tones = mpl.colormaps["viridis"](np.linspace(0.0, 0.9, len(path.vectors)))
+    tones = mpl.colormaps.get_cmap(value_colors())(np.linspace(0.0, 0.9, len(path.vectors)))
     ax.add_patch(Circle((0, 0), 1.0, fill=False, edgecolor=look.faint, linewidth=0.6))
     ax.plot([0, 1.12 * best[0]], [0, 1.12 * best[1]], color=look.ink, linestyle=(0, (4, 2)), linewidth=look.line)
     for v, tone in zip(path.vectors, tones, strict=True):

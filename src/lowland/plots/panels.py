@@ -12,7 +12,7 @@ from .group_points import draw_groups
 from .legends import add_figure_legend, add_legend, group_keys
 from .parts import color_bar
 from .scatter import places
-from .style import axes_for, current, grid_of_axes, literal, shorten, shorten_all
+from .style import axes_for, current, grid_of_axes, literal, shorten, shorten_all, value_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -203,7 +203,7 @@ def draw_panel(axes: Axes, Y: Any, color: Any) -> tuple[Groups | None, Any]:
     elif isinstance(read, Scale):
         there = read.present
         axes.scatter(x[~there], y[~there], color=look.faint, **style)
-        marks = axes.scatter(x[there], y[there], c=read.values[there], cmap="viridis", **style)
+        marks = axes.scatter(x[there], y[there], c=read.values[there], cmap=value_colors(), **style)
     else:
         axes.scatter(x, y, color=look.accent, **style)
     axes.set(xticks=[], yticks=[])

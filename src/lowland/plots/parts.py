@@ -88,7 +88,7 @@ def color_bar(drawn: Any, axes: Axes | list[Axes], label: str = "", **options: A
     look, first = current(), axes[0] if isinstance(axes, list) else axes
     apart = 0.1 if hasattr(first, "zaxis") else 0.02
     bar: Any = first.figure.colorbar(drawn, ax=axes, pad=apart, aspect=30, **options)
-    layout = first.figure.figure.get_layout_engine()
+    layout: Any = first.figure.figure.get_layout_engine()
     if layout is not None and "h_pad" in layout.get():
         layout.set(h_pad=max(layout.get()["h_pad"], 0.55 * look.font / 72))  # numbers at its ends stand out by a half
     if bar.solids is not None:

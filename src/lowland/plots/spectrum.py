@@ -132,7 +132,7 @@ def spectrum(values: Any, *, kept: int | None = None, ax: Axes | None = None) ->
     if gap is not None:
         ax.figure.figure.draw_without_rendering()
         box, whole = gap.get_window_extent(), ax.figure.bbox
-        break_lines(gap, box.x1 - whole.x0 if gap.get_ha() == "right" else whole.x1 - box.x0)
+        break_lines(gap, box.x1 - whole.x0 if gap.get_horizontalalignment() == "right" else whole.x1 - box.x0)
     return ax
 
 

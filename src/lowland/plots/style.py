@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -98,12 +100,9 @@ THEMES = {
         palette=DARK_PALETTE,
     ),
 }
+_DARKEST = 0.36  # of viridis: a contrast of 3 with the dark background
 _MAX_LINES = 3  # of a broken text
 _current: ContextVar[Theme] = ContextVar("theme", default=THEMES["paper"])
-_size: ContextVar[tuple[float, float] | None] = ContextVar("size", default=None)
-_size: ContextVar[tuple[float, float] | None] = ContextVar("size", default=None)
-_size: ContextVar[tuple[float, float] | None] = ContextVar("size", default=None)
-_size: ContextVar[tuple[float, float] | None] = ContextVar("size", default=None)
 _size: ContextVar[tuple[float, float] | None] = ContextVar("size", default=None)
 
 # The colours of the theme "paper", which pages translate to their own.
@@ -145,6 +144,21 @@ def figure_size(inches: tuple[float, float] | None) -> Iterator[None]:
 def current() -> Theme:
     """Return the theme in which figures are drawn now."""
     return _current.get()
+
+
+def value_colors(name: Any = "viridis") -> Any:
+    """Return the colour map of numbers; in the dark theme viridis begins where it stands out from the background.
+
+    >>> value_colors()
+    'viridis'
+    """
+    if current().background is None or name not in ("viridis", "viridis_r"):
+        return name
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    tones = colormaps["viridis"](np.linspace(_DARKEST, 1.0, 256))
+    return ListedColormap(tones if name == "viridis" else tones[::-1])
 
 
 def axes_for(ax: Axes | None = None, width: float = 7.0, height: float = 4.6, *, projection: str | None = None) -> Axes:
