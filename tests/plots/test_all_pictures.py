@@ -122,3 +122,11 @@ def test_every_picture_is_drawn_in_the_gallery() -> None:
         drawn |= {call.attr for call in calls if isinstance(call, ast.Attribute) and ast.unparse(call.value) == "plots"}
         drawn |= {call.id for call in calls if isinstance(call, ast.Name)}
     assert set(plots.__all__) - NO_PICTURES <= drawn
+
+
+@pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")
+@pytest.mark.parametrize("name", list(PICTURES))
+def test_nor_do_the_large_texts_of_slides(name: str) -> None:
+    with plots.theme("slide"):
+        made = PICTURES[name]()
+    assert_figure_apart((made[0] if isinstance(made, list) else made).figure)

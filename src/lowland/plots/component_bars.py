@@ -232,7 +232,7 @@ def _bars_up(ax: Axes | None, values: Array, names: Sequence[str], top: int | No
     order = np.argsort(-np.round(values, 12), kind="stable")[:top]
     look = current()
     below = 0.7 * text_width([names[j] for j in order])  # names are turned by 45 degrees
-    ax = axes_for(ax, float(np.clip(1.6 + 0.035 * look.font * len(order), 4.5, 12.0)), 3.2 + below)
+    ax = axes_for(ax, float(np.clip(1.6 + 0.5 * below + 0.035 * look.font * len(order), 4.5, 12.0)), 3.2 + below)
     colors = [look.accent if mean is None or values[j] >= mean else look.faint for j in order]
     ax.bar(np.arange(len(order)), values[order], color=colors, width=0.75)
     ax.set_xticks(np.arange(len(order)), [literal(name) for name in shorten_all([names[j] for j in order], 24)])

@@ -195,8 +195,8 @@ def component_planes(
     Examples
     --------
     >>> panels = component_planes([[[0.1, 0.4]], [[2.0, 1.0]]], names=["height", "weight"])
-    >>> [axes.get_title() for axes in panels]
-    ['height\n0.1 to 0.4', 'weight\n1 to 2']
+    >>> [axes.get_title().splitlines() for axes in panels]
+    [['height', '0.1 to 0.4'], ['weight', '1 to 2']]
     """
     if _is_model(units):
         names = getattr(units, "feature_names_in_", None) if names is None else names

@@ -13,6 +13,7 @@ from ..quality.model_axes import dense
 from ..spectral.power import PowerPath, power_path
 from .component_parts import note
 from .legends import add_labelled_legend, add_legend
+from .scatter import fit_texts
 from .style import PALETTE, axes_for, current, grid_of_axes, value_colors
 from .tip_names import write_tip_names
 
@@ -145,8 +146,9 @@ def power_iteration(
         panels = [axes_for(ax, 5.6, 4.2)]
     else:
         panels = grid_of_axes(1, 2, width=4.8, height=4.2)
-        _draw_vectors(panels[0], path)
     _draw_angles(panels[-1], path)
+    if len(panels) == 2:
+        _draw_vectors(panels[0], path)
     return panels
 
 
@@ -186,6 +188,7 @@ def _draw_angles(ax: Axes, path: PowerPath) -> None:
     ax.grid(color=look.faint, alpha=0.3, linewidth=0.6)
     handles, _ = ax.get_legend_handles_labels()
     add_legend(ax, handles, above=True)
+    fit_texts(ax)
 
 
 def _plane(X: Any, owner: str) -> tuple[Array, PCA]:

@@ -61,8 +61,8 @@ def break_title(axes: Axes, title: Text) -> None:
     if spec is not None:
         end = figure.bbox.x0 + figure.bbox.width * spec.colspan.stop / spec.get_gridspec().ncols
     beside = [] if legend is None else [legend.get_window_extent()]
-    beside += [bar.get_tightbbox() for bar in figure.axes if bar.get_label() == "<colorbar>"]
-    end = min([end, *(part.x0 for part in beside if part.x0 > box.x0 and part.y1 > box.y0)])
+    beside += [part for other in figure.axes if other is not axes and (part := other.get_tightbbox()) is not None]
+    end = min([end, *(part.x0 for part in beside if part.x0 > box.x0 and part.y1 > box.y0 and part.y0 < box.y1)])
     break_lines(title, end - box.x0 - _EDGE)
 
 

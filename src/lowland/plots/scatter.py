@@ -234,7 +234,7 @@ def _style_space(ax: Any, meaningful: bool) -> None:
     ax.set_aspect("equal", adjustable="box")
 
 
-def _fit_texts(ax: Axes, title: Text | None) -> None:
+def fit_texts(ax: Axes, title: Text | None = None) -> None:
     """Break or shrink the title and the names of the axes where they would be longer than the axes."""
     width, height = room_of(ax)
     wide = [text for text in (title, ax.xaxis.label) if text is not None and text.get_text()]
@@ -257,7 +257,7 @@ def finish(drawing: Drawing, told: str = "") -> None:
         title = drawing.name if isinstance(drawing.colors, Groups) else None
         add_legend(ax, drawing.handles, title, above=drawing.has_bar)
     beside = told and not (drawing.has_bar and drawing.handles)
-    _fit_texts(ax, ax.set_title(told, loc="left", fontsize=look.font, color=look.ink) if beside else None)
+    fit_texts(ax, ax.set_title(told, loc="left", fontsize=look.font, color=look.ink) if beside else None)
     if hasattr(ax, "zaxis"):
         fit_space(ax)
     if any(label.kind == "name" for label in drawing.labels):

@@ -201,6 +201,8 @@ def plain(axes: Axes) -> Axes:
         axes.set_axisbelow(True)
     axes.title.set(color=look.ink, fontsize=look.font + 2)
     axes.tick_params(colors=look.ink, which="both", labelsize=look.font)
+    if look.font != THEMES["paper"].font:
+        axes.tick_params(pad=3.5 * look.font / THEMES["paper"].font)
     return axes
 
 
@@ -245,7 +247,7 @@ def shorten_all(texts: Sequence[str], limit: int = 32) -> list[str]:
     Where cut names would be equal, the middle is left out, or what they have in common.
 
     >>> shorten_all(["Escherichia coli K-12 substrain 1", "Escherichia coli K-12 substrain 2", "yeast"], 20)
-    ['Escheric…substrain 1', 'Escheric…substrain 2', 'yeast']
+    ['Escherich…ubstrain 1', 'Escherich…ubstrain 2', 'yeast']
     """
     cut = {text: shorten(text, limit) for text in texts}
     for part in _colliding(cut):
