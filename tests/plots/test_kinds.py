@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -221,3 +222,13 @@ def test_models_of_pixels_propose_images_and_models_of_named_columns_do_not(rng)
     assert "loadings" in named
     assert "eigenimages" not in named
     assert "eigenimages" in plot_kinds(lowland.PCA(2).fit(pixels.to_numpy())), "an array has no names that tell"
+
+
+@pytest.mark.parametrize("color", ["text", "numbers", "series"])
+def test_colours_of_rows_are_taken_by_the_kinds_of_rows_and_refused_in_words_by_the_others(X, color):
+    values = {"text": np.array(["u", "v"] * 35), "numbers": X[:, 0], "series": pl.Series(["u", "v"] * 35)}[color]
+    model = lowland.PCA(2).fit(X)
+    for kind in ("scatter", "biplot", "neighbor_graph"):
+        drawn(model.plot(X, kind=kind, color=values))
+    with pytest.raises(ValueError, match=r"the arrows are columns.*colour the rows of a biplot"):
+        model.plot(X, kind="correlation_circle", color=values)

@@ -18,6 +18,7 @@ from lowland.plots.correlation_map import column_groups, correlations
 from lowland.plots.lecture import axes_and_projections, power_iteration, variance_by_direction
 from lowland.plots.spectrum import scree, spectrum
 from lowland.plots.style import THEMES, theme
+from lowland.plots.tip_names import written_names
 
 
 @pytest.fixture(scope="module")
@@ -335,3 +336,8 @@ def test_texts_of_scree_and_heat_maps_do_not_overlap(size, wine):
             if boxes[i].shrunk(0.98, 0.9).overlaps(boxes[j].shrunk(0.98, 0.9))
         ]
         assert clashes == []
+
+
+def test_every_vector_of_power_iteration_has_its_number():
+    left, _ = power_iteration([[2.0, 0.8], [0.8, 1.0]], start=(-0.5, 1.0))
+    assert written_names(left) == [str(step) for step in range(9)]

@@ -13,7 +13,7 @@ from ..core.command_line import command_line
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError, note
 from .engine_options import LOCAL, EngineOptions
-from .figure_options import NO_FIGURE, FigureOptions
+from .figure_options import NO_FIGURE, FigureOptions, chosen_axes
 from .figures import write_figure
 from .input import Input, default_names, row_names
 from .inputs import read_coordinates, read_for
@@ -117,7 +117,7 @@ def transform(
 
     Example: lowland transform iris.lowland new.csv --out new_flat.csv
     """
-    from ..contract.axis_names import method_title
+    from ..contract.axis_names import axis_labels, method_title
     from ..core.formatting import count
     from ..data.writing import embedding_frame
     from ..modelfile import load
@@ -130,6 +130,8 @@ def transform(
     check_outputs(**files, inputs=(model, data), json=common is not None and common.json)
     saved = load(model)
     steps, fitted, after = parts_of_model(saved)
+    names = [str(name) for name in fitted.get_feature_names_out()]
+    chosen_axes(drawing.axes, names, axis_labels(fitted))
     keep = KeepOptions(id=id, color=color, hover=hover, keep_columns=keep_columns)
     copied = [] if reading is None else reading.copied
     where = engine or LOCAL
@@ -150,7 +152,6 @@ def transform(
     _check_kept(given, keep, out, copied)
     embedding = run(fitted.transform, given)
     embedding = embedding if after is None else after.transform(embedding)
-    names = [str(name) for name in fitted.get_feature_names_out()]
     summary = f"{method_title(fitted)} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
     judged = can_judge(fitted, [] if steps is None else [step for _, step in steps.steps])
     novelty = _novelty(fitted, steps, given) if flag or (report is not None and judged) else None

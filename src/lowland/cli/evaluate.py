@@ -14,7 +14,7 @@ from ..core.errors import DataError
 from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, note
 from .comparing import compare_command
-from .figure_options import NO_FIGURE, FigureOptions
+from .figure_options import NO_FIGURE, FigureOptions, chosen_axes
 from .figures import write_figure
 from .input import Input, row_names
 from .inputs import read_input, warn_of_square
@@ -133,6 +133,7 @@ def _in_memory(asked: _Call) -> Answer:
     with reading_map(embedding, data):
         table, names = map_of(data, embedding, options.x, options.y, chosen.reading, options.id)
         Y = coordinates(table, names)
+    chosen_axes(drawing.axes, names)
     coded = is_coded(names, options) and not chosen.recipe.needed
     given = _read_data(data, chosen, options, coded)
     by = matching_column(given, table, options.id)

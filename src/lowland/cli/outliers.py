@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from ..core.command_line import command_line
 from .answer import Answer, UsageError, note
 from .figure_options import MapFigureOptions
-from .figures import flagged_map, write_figure
+from .figures import background_naming, flagged_map, write_figure
 from .input import Input, row_names
 from .inputs import dominated, warn_of_square
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
@@ -102,7 +102,7 @@ def outliers(
     Example: lowland outliers iris.csv --keep clean.csv
     """
     drawing = figure or MapFigureOptions()
-    drawing.check()
+    drawing.check(naming=background_naming(metric == "precomputed"))
     check_outputs(out=out, keep=keep, figure=drawing.figure, inputs=(data,))
     scale, columns = scaled_once(scale, columns or TableOptions())
     columns.recipe.refuse_unseen()

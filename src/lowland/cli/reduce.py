@@ -13,7 +13,7 @@ from ..core.errors import DataError
 from .aligning import EarlierMap
 from .answer import Answer, UsageError, stderr
 from .engine_options import LOCAL, EngineOptions
-from .figure_options import NO_FIGURE, FigureOptions
+from .figure_options import NO_FIGURE, AxisNaming, FigureOptions
 from .figures import write_figure
 from .input import Input, row_names
 from .inputs import read_input, warn_of_square
@@ -102,7 +102,7 @@ def reduce(
     options, chosen = method_scaled_once(method or MethodOptions(), columns or TableOptions())
     inputs = (data, *files_of(options), *(file for file in (align_to, supplementary_rows) if file is not None))
     drawing = figure or NO_FIGURE
-    drawing.check(components_of(options))
+    drawing.check(components_of(options), AxisNaming.of(options.method))
     outputs = {"out": out, "model": model, "report": report, "figure": drawing.figure}
     check_outputs(**outputs, inputs=inputs, json=common is not None and common.json)
     if model is not None and not find_method(options.method).kept:

@@ -11,9 +11,9 @@ from ..core.message import Message, Owner, Setting
 from ..quality.components import checked_axes, column_contributions, correlation_values, cos2_values
 from ..quality.model_axes import ModelAxes, model_axes
 from ..quality.supplementary_columns import Supplementary, supplementary
-from .component_parts import draw_arrows, draw_points, note, rewrite, zero_lines
+from .component_parts import draw_arrows, draw_points, note, rewrite, settle_note, zero_lines
 from .parts import color_bar
-from .style import axes_for, current, literal
+from .style import axes_for, current, literal, value_colors
 from .tip_names import write_tip_names
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def biplot(
     _write_columns(heading, ends, [found.names[j] for j in best], list(numbers), centres)
     if names is not None and len(names) <= NAMES_MOST:
         write_tip_names(ax, points, names, colors=[look.faint] * len(names), told=heading.counter("row"))
+    settle_note(ax, heading.title, lambda: heading.text)
     return ax
 
 
@@ -110,7 +111,7 @@ class _Heading:
     def __init__(self, ax: Axes, text: str, shown: int, total: int) -> None:
         self.ax, self._text, self._hidden = ax, text, dict[str, int]()
         self._few = "" if shown == total else f"{shown} of {total} columns"
-        self._title = note(ax, self.text)
+        self.title = note(ax, self.text)
 
     @property
     def text(self) -> str:
@@ -126,7 +127,7 @@ class _Heading:
             before = self.text
             self._hidden[what] = hidden
             if self.text != before:
-                rewrite(self.ax, self._title, self.text)
+                rewrite(self.ax, self.title, self.text)
 
         return told
 
@@ -181,6 +182,11 @@ def correlation_circle(
     >>> ax.get_ylabel()
     'PCA 2 (22.9 %)'
     """
+    if color is not None and not isinstance(color, str):
+        raise ValueError(
+            "correlation_circle: color must be None, 'cos2' or 'contributions': the arrows are columns, and have no "
+            "values of rows; colour the rows of a biplot"
+        )
     if color not in (None, "cos2", "contributions"):
         raise ValueError(Message(Setting("color"), f" must be None, 'cos2' or 'contributions'; got {color!r}"))
     found = model_axes(model, X, "correlation_circle").with_rows("correlation_circle")
@@ -209,6 +215,7 @@ def correlation_circle(
     ax.set_ylabel(literal(found.labels()[places[1]]))
     heading = _Heading(ax, "correlations of columns and axes", len(best), len(table))
     _write_columns(heading, np.vstack([tips, further]), [found.names[j] for j in best], list(extra.numbers), {})
+    settle_note(ax, heading.title, lambda: heading.text)
     return ax
 
 
@@ -324,8 +331,7 @@ def _shades(ax: Axes, values: Array, name: str) -> list[str]:
     from matplotlib.colors import Normalize, to_hex
 
     top = 1.0 if name == "cos2" else float(values.max())
-    colors = ScalarMappable(
-        Normalize(0.0, top), mpl.colormaps["viridis_r" if current().background is None else "viridis"]
-    )
+    tones = value_colors("viridis_r" if current().background is None else "viridis")
+    colors = ScalarMappable(Normalize(0.0, top), mpl.colormaps.get_cmap(tones))
     color_bar(colors, ax, "cos² in this plane" if name == "cos2" else "contribution, %")
     return [to_hex(tuple(colors.to_rgba(value))) for value in values]

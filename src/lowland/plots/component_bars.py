@@ -19,8 +19,8 @@ from ..quality.components import (
 )
 from ..quality.model_axes import is_model, model_axes
 from .component_parts import note, text_width, zero_lines
-from .parts import color_bar
-from .style import axes_for, current, grid_of_axes, literal, shorten
+from .parts import color_bar, few_ticks
+from .style import axes_for, current, grid_of_axes, literal, room_of, shorten_all, value_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,6 +83,8 @@ def loadings(
         _bars_across(panel, values[order], [table.names[j] for j in order], tones)
         panel.axvline(0, color=current().faint, linewidth=0.8)
         panel.set_xlabel("loading" + _left_out(count, len(values)))
+    for panel, place in zip(panels, places, strict=True):  # when all panels have their size
+        few_ticks(panel, 4)
         note(panel, literal(labels[place]))
     return panels
 
@@ -219,12 +221,12 @@ def _left_out(shown: int, total: int) -> str:
 
 
 def _bars_across(ax: Axes, values: Array, names: Sequence[str], colors: Sequence[str]) -> None:
-    places = np.arange(len(values))
+    places, look, room = np.arange(len(values)), current(), room_of(ax)[0]
     ax.barh(places, values, color=colors, height=0.75)
-    ax.set_yticks(places, [literal(shorten(name, 24)) for name in names])
+    letters = int(np.clip(room / (0.55 * look.font) - 12, 6, 24))  # the bars need the room of twelve letters
+    ax.set_yticks(places, [literal(name) for name in shorten_all(names, letters)])
     ax.set_ylim(len(values) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
-    ax.locator_params(axis="x", nbins=4)
     ax.grid(axis="x", color=current().faint, alpha=0.3, linewidth=0.6)
 
 
@@ -233,10 +235,10 @@ def _bars_up(ax: Axes | None, values: Array, names: Sequence[str], top: int | No
     order = np.argsort(-np.round(values, 12), kind="stable")[:top]
     look = current()
     below = 0.7 * text_width([names[j] for j in order])  # names are turned by 45 degrees
-    ax = axes_for(ax, float(np.clip(1.6 + 0.035 * look.font * len(order), 4.5, 12.0)), 3.2 + below)
+    ax = axes_for(ax, float(np.clip(1.6 + 0.5 * below + 0.035 * look.font * len(order), 4.5, 12.0)), 3.2 + below)
     colors = [look.accent if mean is None or values[j] >= mean else look.faint for j in order]
     ax.bar(np.arange(len(order)), values[order], color=colors, width=0.75)
-    ax.set_xticks(np.arange(len(order)), [literal(shorten(names[j], 24)) for j in order])
+    ax.set_xticks(np.arange(len(order)), [literal(name) for name in shorten_all([names[j] for j in order], 24)])
     ax.tick_params(axis="x", length=0, rotation=45 if max(len(names[j]) for j in order) > 4 or len(order) > 12 else 0)
     for text in ax.get_xticklabels():
         text.set(
@@ -258,8 +260,8 @@ def _map_of_rows(model: Any, X: Any, axes: Sequence[int], values: Array, ax: Axe
     ax = axes_for(ax, 7.0, 5.4)
     order = np.argsort(values, kind="stable")  # well represented rows on top
     size = float(np.clip(20_000 / len(Y), 5, 26)) * look.marker
-    marks = ax.scatter(Y[order, 0], Y[order, 1], c=values[order], s=size, cmap="viridis", vmin=0, vmax=1, linewidths=0,
-                       rasterized=len(Y) > 5000)  # fmt: skip
+    marks = ax.scatter(Y[order, 0], Y[order, 1], c=values[order], s=size, cmap=value_colors(), vmin=0, vmax=1,
+                       linewidths=0, rasterized=len(Y) > 5000)  # fmt: skip
     color_bar(marks, ax, "cos² in this plane")
     zero_lines(ax)
     labels = found.labels()
@@ -273,9 +275,9 @@ def _map_of_columns(table: AxisTable, top: int | None, ax: Axes | None) -> Axes:
     look = current()
     order = np.argsort(-np.round(table.values.sum(axis=1), 12), kind="stable")[:top]
     ax = axes_for(ax, 1.6 + text_width(table.names) + 0.5 * len(table.axes), 1.2 + 0.027 * look.font * len(order))
-    image = ax.imshow(table.values[order], cmap="viridis", vmin=0, vmax=1, aspect="auto")
+    image = ax.imshow(table.values[order], cmap=value_colors(), vmin=0, vmax=1, aspect="auto")
     ax.set_xticks(range(len(table.axes)), [literal(name) for name in table.axes], rotation=45, ha="right")
-    ax.set_yticks(range(len(order)), [literal(shorten(table.names[j], 24)) for j in order])
+    ax.set_yticks(range(len(order)), [literal(name) for name in shorten_all([table.names[j] for j in order], 24)])
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..quality.downstream_result import Downstream
-from .parts import grid_lines, heading, legend, plain_numbers
+from .legends import add_labelled_legend
+from .parts import grid_lines, heading, plain_numbers
 from .style import axes_for, current
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ def downstream(X: Any, y: Any = None, *, ax: Axes | None = None, **options: Any)
         axes.set_ylim(bottom=max(axes.get_ylim()[0], -0.5))
     axes.set_xlabel("components")
     axes.set_ylabel("accuracy on held-out rows" if classes else "r² on held-out rows")
+    grid_lines(axes)
+    add_labelled_legend(axes)
     ring = "; ring: loses nothing measurable" if found.learns else ", not measurably better than without columns"
     heading(axes, f"{found.learner}: {found.n_rows:,} rows, {found.folds} folds{ring}")
-    grid_lines(axes)
-    legend(axes, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return axes
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..core.message import Message, Setting
 from ..ranking.result import TOP, Hits, Ranking, best
-from .parts import grid_lines, plain_numbers
-from .style import axes_for, current, grid_of_axes, literal, shorten
+from .parts import few_ticks, grid_lines, plain_numbers
+from .style import axes_for, current, grid_of_axes, literal, room_of, shorten, shorten_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,6 +49,8 @@ def ranking(result: Ranking, *, top: int = TOP, ax: Axes | Sequence[Axes] | None
         _bars(axes, result, columns[name], top, _TITLES[name])
     if len(order) == 1 and len(panels) == 2:
         _curve(panels[1], columns["score"])
+    for axes in panels[: len(order)]:
+        few_ticks(axes, 5)
     return panels
 
 
@@ -67,23 +69,23 @@ def _axes_of(ax: Axes | Sequence[Axes]) -> list[Axes]:
 def _bars(axes: Axes, result: Ranking, values: Any, top: int, title: str) -> None:
     look, places = current(), best(values, top)
     axes.barh(range(len(places)), values[places], 0.75, color=look.accent)
-    names = [literal(_cut(str(result.name_of(int(i))))) for i in places]
-    axes.set_yticks(range(len(places)), names)
+    room = room_of(axes)[0]
+    letters = int(np.clip(0.63 * room / (0.55 * look.font), 6, _LONGEST))  # names and bars share the room
+    names = _cut([str(result.name_of(int(i))) for i in places], letters)
+    axes.set_yticks(range(len(places)), [literal(name) for name in names])
     axes.set_ylim(len(places) - 0.4, -0.6)  # the best on top
     axes.set_xlim(0, 1.05 * float(values.max()))
-    axes.locator_params(axis="x", nbins=5)
     axes.tick_params(axis="y", length=0)
     axes.set_title(title, loc="left", color=look.ink, fontsize=look.font + 1)
     axes.set_xlabel("score")
     grid_lines(axes, "x")
 
 
-def _cut(name: str) -> str:
-    """Return a long name without its middle: addresses begin alike."""
-    if len(name) <= _LONGEST:
-        return name
-    head = _LONGEST // 3
-    return f"{name[:head]}…{name[head + 1 - _LONGEST :]}"
+def _cut(names: list[str], letters: int) -> list[str]:
+    """Return long names without their middles: addresses begin alike."""
+    head = letters // 3
+    cut = {name: name if len(name) <= letters else f"{name[:head]}…{name[head + 1 - letters :]}" for name in names}
+    return [cut[name] for name in names] if len(set(cut.values())) == len(cut) else shorten_all(names, letters)
 
 
 def _curve(axes: Axes, values: Any) -> None:

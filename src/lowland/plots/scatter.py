@@ -17,7 +17,7 @@ from .legends import add_legend, fit_space, key
 from .names import row_labels, write_labels
 from .overlay import Overlay, draw_new
 from .regions import REGIONS, draw_regions, draw_spreads
-from .style import axes_for, current, fit_text, length, literal, room_of
+from .style import axes_for, current, fit_text, length, literal, room_of, value_colors
 from .views import KINDS, Drawing, crowded
 
 if TYPE_CHECKING:
@@ -102,11 +102,12 @@ def scatter(
         raise ValueError("highlight needs groups: give a column of categories as color")
     groups = colors if isinstance(colors, Groups) else None
     _check(Y.shape[1], kind, ellipses, level, centers, uncertainty, colors)
+    _check_scale(colors, color_limits, color_map)
     ax = _axes(ax, Y.shape[1], groups)
     P = Y if Y.shape[1] == 3 else np.column_stack(places(Y))
     order = np.random.default_rng(random_state).permutation(len(P))
-    limits = None if color_limits is None or not isinstance(colors, Scale) else colors.limits(color_limits)
-    drawing = Drawing(ax, P, colors, color_name, order, color_map, limits)
+    limits = colors.limits(color_limits) if color_limits is not None and isinstance(colors, Scale) else None
+    drawing = Drawing(ax, P, colors, color_name, order, value_colors(color_map), limits)
     many = kind == "auto" and crowded(ax, P) and Y.shape[1] == 2
     views.draw(drawing, "hexagons" if many else kind)
 
@@ -161,6 +162,18 @@ def _check(
         raise ValueError(
             Message(Setting("centers", True), " needs groups: give a column of categories as ", Setting("color"))
         )
+
+
+def _check_scale(colors: Groups | Scale | None, limits: Any, color_map: Any) -> None:
+    """Refuse the ends of a scale without one, and unknown colour maps."""
+    from matplotlib import colormaps
+    from matplotlib.colors import Colormap
+
+    if limits is not None and (colors is None or (isinstance(colors, Groups) and colors.named)):
+        what = "the values of color are groups" if colors is not None else "color is None"
+        raise ValueError(f"color_limits are the ends of a scale of numbers, but {what}; leave color_limits out")
+    if not isinstance(color_map, Colormap) and color_map not in list(colormaps):
+        raise ValueError(f"color_map must be a matplotlib colour map or its name, such as 'magma'; got {color_map!r}")
 
 
 def _axes(ax: Axes | None, n: int, groups: Groups | None) -> Axes:
@@ -227,7 +240,7 @@ def _style_space(ax: Any, meaningful: bool) -> None:
     ax.set_aspect("equal", adjustable="box")
 
 
-def _fit_texts(ax: Axes, title: Text | None) -> None:
+def fit_texts(ax: Axes, title: Text | None = None) -> None:
     """Break or shrink the title and the names of the axes where they would be longer than the axes."""
     width, height = room_of(ax)
     wide = [text for text in (title, ax.xaxis.label) if text is not None and text.get_text()]
@@ -250,7 +263,7 @@ def finish(drawing: Drawing, told: str = "") -> None:
         title = drawing.name if isinstance(drawing.colors, Groups) else None
         add_legend(ax, drawing.handles, title, above=drawing.has_bar)
     beside = told and not (drawing.has_bar and drawing.handles)
-    _fit_texts(ax, ax.set_title(told, loc="left", fontsize=look.font, color=look.ink) if beside else None)
+    fit_texts(ax, ax.set_title(told, loc="left", fontsize=look.font, color=look.ink) if beside else None)
     if hasattr(ax, "zaxis"):
         fit_space(ax)
     if any(label.kind == "name" for label in drawing.labels):

@@ -11,10 +11,12 @@ from ..core.message import Message, Owner, Setting
 from ..dimension import eigengap, null_shares
 from ..methods.steps.chain import split_at_method
 from ..quality.model_axes import is_model
+from .parts import break_lines
 from .style import axes_for, current
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
     from numpy.typing import ArrayLike
 
 BARS = 50  # most bars; the others are shown as one
@@ -120,7 +122,7 @@ def spectrum(values: Any, *, kept: int | None = None, ax: Axes | None = None) ->
         ax.vlines(places[here], 0, found[drawn][here], color=tone, linewidth=0.6 * look.line, alpha=0.6)
         ax.plot(places[here], found[drawn][here], linestyle="", marker="o", markersize=size, color=tone,
                 markerfacecolor="none" if negative else tone)  # fmt: skip
-    _mark_gap(ax, found[:POINTS])
+    gap = _mark_gap(ax, found[:POINTS])
     negatives = int((found < 0).sum())
     if negatives:
         ax.text(0.99, 0.97, f"{negatives} negative", transform=ax.transAxes, ha="right", va="top",
@@ -128,19 +130,24 @@ def spectrum(values: Any, *, kept: int | None = None, ax: Axes | None = None) ->
     _number_ticks(ax, numbers[drawn])
     ax.set(xlabel="number", ylabel="eigenvalue")
     ax.grid(axis="y", color=look.faint, alpha=0.3, linewidth=0.6)
+    if gap is not None:
+        ax.figure.figure.draw_without_rendering()
+        box, whole = gap.get_window_extent(), ax.figure.bbox
+        break_lines(gap, box.x1 - whole.x0 if gap.get_horizontalalignment() == "right" else whole.x1 - box.x0)
     return ax
 
 
-def _mark_gap(ax: Axes, values: Array) -> None:
+def _mark_gap(ax: Axes, values: Array) -> Text | None:
+    """Draw a line at the largest gap between eigenvalues; return its text."""
     place, size = eigengap(values)
     if place is None or size is None or place >= len(values):
-        return
+        return None
     look = current()
     kind = f"by a factor of {size:.3g}" if values[0] > values[-1] else f"by {size:.3g}"
     ax.axvline(place + 0.5, color=look.ink, linewidth=1, linestyle=(0, (3, 3)))
     text = f"largest gap: after {place}, {kind}"
     late = place > 0.55 * len(values)
-    ax.annotate(text, (place + 0.5, 1.0), xycoords=ax.get_xaxis_transform(), xytext=(-4 if late else 4, 2),
+    return ax.annotate(text, (place + 0.5, 1.0), xycoords=ax.get_xaxis_transform(), xytext=(-4 if late else 4, 2),
                 textcoords="offset points", ha="right" if late else "left", va="bottom", color=look.ink,
                 fontsize=look.font)  # fmt: skip
 
