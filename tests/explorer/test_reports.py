@@ -47,12 +47,12 @@ def pages(tmp_path_factory):
     frame[some[140:]].write_csv(folder / "new.csv")
     shown = ("--id", "name", "--hover", "alcohol")
     colored = (*shown, "--color", "cultivar")
+    several = "pca,isomap,classical_mds,lle"
     calls = {
         "reduce": ("reduce", "wine.csv", "--scale", *colored, "--out", "map.csv", "--model", "wine.lowland"),
         "transform": ("transform", "wine.lowland", "new.csv", *colored, "--flag", "--out", "placed.csv"),
         "evaluate": ("evaluate", "wine.csv", "map.csv", "--scale", "--id", "name", "--target", "cultivar"),
-        "compare": ("compare", "wine.csv", "--scale", "--methods", "pca,isomap,classical_mds,lle", *shown)
-        + ("--target", "cultivar", "--budget", "2min"),
+        "compare": ("compare", "wine.csv", "--scale", "--methods", several, *shown, "--target", "cultivar"),
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

@@ -332,6 +332,7 @@ class Run:
             step = -(-len(Y) // _MAP_ROWS)
             kept = None
             if entry["key"] == recommended:
+                assert self.asked.n_neighbors is not None
                 shown = np.arange(0, len(Y), step)
                 kept = neighbors_kept(self.given, Placed(Y, there), shown, self.asked.n_neighbors)
             out[entry["key"]] = Map(Y[::step], self.given.numbers[there[::step]], kept)

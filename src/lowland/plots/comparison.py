@@ -62,9 +62,8 @@ def comparison(
         for half in (upper, lower):
             half.patch.set_alpha(0.0)
     else:
-        figure = upper = lower = new_figure(_PAGE, high["criteria"] if part == "criteria" else _PAGE / _ACROSS * down)[
-            0
-        ]
+        tall = high["criteria"] if part == "criteria" else _PAGE / _ACROSS * down
+        figure = upper = lower = new_figure(_PAGE, tall)[0]
         figure.clear()
     if part != "criteria":
         _maps(upper, maps, down, across, colors, color_name, marked)

@@ -100,8 +100,7 @@ def rank_table(
         Name of the function in error messages.
     """
     k = check_count(n_neighbors, sides.n, owner)
-    given = isinstance(anchors, Anchors)
-    chosen = anchors if given else choose(sides.n, anchors, random_state, groups, owner=owner)
+    chosen = anchors if isinstance(anchors, Anchors) else choose(sides.n, anchors, random_state, groups, owner=owner)
     columns = _columns(sides, k, chosen)
     purity = (columns[7], columns[8]) if chosen.codes is not None else (None, None)
     return RankTable(sides.n, k, chosen, *columns[:7], *purity)

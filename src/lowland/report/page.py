@@ -159,7 +159,8 @@ def figure(svg: str, caption: str = "", kind: str = "") -> str:
     titled = _TITLE.search(svg)  # its text is escaped already
     name = f"Figure: {titled[1]}" if titled else "Figure"
     mark = f' class="{kind}"' if kind else ""
-    return f'<figure{mark}>\n<div class="scroll" role="group" tabindex="0" aria-label="{name}">\n{svg}\n</div>\n{below}</figure>'
+    inside = f'<div class="scroll" role="group" tabindex="0" aria-label="{name}">\n{svg}\n</div>'
+    return f"<figure{mark}>\n{inside}\n{below}</figure>"
 
 
 def cards(pieces: Iterable[str]) -> str:
