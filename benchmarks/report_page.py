@@ -161,7 +161,10 @@ def kdd99(folder: Path, scale: float) -> None:
     """Print time and memory of `lowland reduce` of the training part, without and with the report."""
     import polars as pl
 
-    file = next(path for path in (folder / "kdd99.npz", folder / "kdd99" / "kdd99.npz") if path.is_file())
+    places = (folder / "kdd99.npz", folder / "kdd99" / "kdd99.npz")
+    file = next((path for path in places if path.is_file()), None)
+    if file is None:
+        raise SystemExit(f"{folder} has no kdd99.npz; name its folder with --folder")
     with np.load(file) as stored:
         n = max(1000, int(stored["n_train"] * scale))
         X = stored["X"][:n]

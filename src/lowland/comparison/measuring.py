@@ -7,12 +7,13 @@ which every candidate has; held-out rows among all.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..core.errors import MemoryLimitError
+from ..core.errors import LowlandWarning, MemoryLimitError
 from ..quality.class_accuracy import Target, balanced, by_class, confused, share_right
 from .dataset import FEW_HELD, Dataset
 from .ranking import SIDES
@@ -147,8 +148,10 @@ def neighbors_kept(given: Dataset, placed: Placed, chosen: Array, n_neighbors: i
         rows = _items(given, placed.there)
     anchors = Anchors(n, chosen, np.zeros(len(chosen), dtype=np.int64), np.array([n]), None, None)
     try:
-        both = sides(rows, placed.Y, metric, "compare")
-        return rank_table(both, min(n_neighbors, n - 2), anchors, owner="compare").shared
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LowlandWarning)  # the comparison has given them
+            both = sides(rows, placed.Y, metric, "compare")
+            return rank_table(both, min(n_neighbors, n - 2), anchors, owner="compare").shared
     except MemoryLimitError:  # the comparison itself is done
         return None
 
