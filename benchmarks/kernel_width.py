@@ -3,7 +3,8 @@
 Each rule chooses a width from the training rows; kernel PCA with that width is scored on other rows, beside linear PCA,
 the median distance and the best width of a grid (which looks at the score).
 
-- Spheres, moons, rings, blobs: accuracy of a linear classifier on the components. Spheres have radii 40 and 40·ratio.
+- Spheres, moons, rings, blobs: accuracy of a linear classifier on the components. Spheres have radii 40 and 40·ratio;
+  for spheres of unequal numbers of rows it is the mean of the two groups'.
 - Digits: accuracy of 5 nearest neighbours on the components.
 - USPS: 1000 × the mean squared error of denoised digits (noise of standard deviation 0.5); smaller is better.
 - Clouds: Gaussian data. The mean squared cosine between the components and PCA's; 1 is linear PCA.
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.datasets import load_digits, make_blobs, make_circles, make_moons
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -52,6 +54,12 @@ class Case(NamedTuple):
 def linear(model: Any, data: Data) -> float:
     X, y, new, truth = data
     return float(make_pipeline(model, StandardScaler(), LogisticRegression()).fit(X, y).score(new, truth))
+
+
+def balanced(model: Any, data: Data) -> float:
+    X, y, new, truth = data
+    pipe = make_pipeline(model, StandardScaler(), LogisticRegression(class_weight="balanced")).fit(X, y)
+    return float(balanced_accuracy_score(truth, pipe.predict(new)))
 
 
 def nearest(model: Any, data: Data) -> float:
@@ -88,6 +96,17 @@ def twice(make: Callable[[int], tuple[Array, Array]]) -> Callable[[int], Data]:
 
 def spheres(ratio: float, noise: float = 0.0) -> Callable[[int], Data]:
     return twice(lambda seed: lowland.data.spheres(ROWS, (40.0, 40.0 * ratio), noise=noise, random_state=seed))
+
+
+def many_spheres(inner: int, outer: int, d: int) -> Callable[[int], Data]:
+    """Return so many rows on spheres of radii 40 and 100 in d dimensions."""
+
+    def make(seed: int) -> tuple[Array, Array]:
+        Z = np.random.default_rng(seed).standard_normal((inner + outer, d))
+        y = np.repeat([0, 1], [inner, outer])
+        return Z / np.linalg.norm(Z, axis=1)[:, None] * np.array([40.0, 100.0])[y, None], y
+
+    return twice(make)
 
 
 def moons(noise: float) -> Callable[[int], Data]:
@@ -136,6 +155,11 @@ def cases(folder: Path) -> dict[str, Case]:
     return {
         **{f"spheres, ratio {ratio}": Case(spheres(ratio), 2, linear) for ratio in (1.5, 2.0, 2.5, 4.0)},
         "spheres, ratio 2.5, noise 5": Case(spheres(2.5, 5.0), 2, linear),
+        **{f"spheres, {d} dimensions": Case(many_spheres(200, 200, d), 2, linear) for d in (5, 10)},
+        **{
+            f"spheres, {inner} and {outer} rows": Case(many_spheres(inner, outer, 3), 2, balanced)
+            for inner, outer in ((100, 400), (200, 800), (400, 100))
+        },
         **{f"moons, noise {noise}": Case(moons(noise), 2, linear) for noise in (0.05, 0.1, 0.2)},
         **{f"rings, noise {noise}": Case(rings(noise), 2, linear) for noise in (0.05, 0.1)},
         "5 blobs in 10 dimensions": Case(blobs, 2, linear),
@@ -240,11 +264,14 @@ def run(case: Case, seeds: int) -> tuple[dict[str, float], dict[str, float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3, help="data sets of each kind")
+    parser.add_argument("--only", default="", help="data whose name contains this")
     parser.add_argument("--folder", type=Path, default=TABLES, help="where usps/usps.npz lies")
     options = parser.parse_args()
     print("| data | " + " | ".join(COLUMNS) + " | widths: auto, local, best |")
     print("|---" * (len(COLUMNS) + 2) + "|")
     for name, case in cases(options.folder).items():
+        if options.only not in name:
+            continue
         scores, widths = run(case, options.seeds)
         digits = 2 if case.up else 1
         row = " | ".join(f"{scores[column]:.{digits}f}" for column in COLUMNS)

@@ -44,13 +44,13 @@ def test_a_run_that_does_not_agree_says_why(outcomes, cases, least, text) -> Non
     assert text in lines
 
 
-def test_a_difference_that_is_gone_is_reported() -> None:
+def test_a_difference_that_is_gone_fails() -> None:
     good, lines = judge({"t.py::a": PASSED}, [Difference("why", "open", ("t.py::a",))], 0.0, whole=True)
-    assert good
+    assert not good
     assert "In the table, and passed: take them out (1):" in lines
 
 
-def test_a_part_of_the_cases_is_judged_by_new_failures_alone() -> None:
+def test_a_part_of_the_cases_is_judged_by_what_changed() -> None:
     differences = [Difference("why", "open", ("t.py::b", "t.py::z"))]
     assert judge({"t.py::b": FAILED}, differences, 0.9, whole=False)[0]
     assert not judge({"t.py::a": FAILED}, differences, 0.0, whole=False)[0]

@@ -17,12 +17,8 @@ import pytest
 import scipy.sparse as sp
 
 import lowland
+from comparison_record import entry
 from lowland.core.errors import Cancelled, DataError, LowlandError
-
-
-def entry(comparison: lowland.Comparison, key: str) -> dict:
-    return next(e for e in comparison.record["candidates"] if e["key"] == key)
-
 
 # -- what is found ----------------------------------------------------------------------------------------
 

@@ -11,14 +11,10 @@ import polars as pl
 import pytest
 
 import lowland
+from comparison_record import entry
 from lowland.comparison import candidates, dataset, running
 from lowland.comparison.dataset import fingerprint, read
 from lowland.core.errors import DataError, LowlandWarning
-
-
-def entry(comparison: lowland.Comparison, key: str) -> dict:
-    return next(e for e in comparison.record["candidates"] if e["key"] == key)
-
 
 # -- an automatic run -------------------------------------------------------------------------------------
 
@@ -76,15 +72,15 @@ def test_a_model_of_another_package_is_not_taken_for_lowlands():
     from sklearn.decomposition import PCA, TruncatedSVD
 
     with pytest.raises(ValueError, match=r"sklearn.decomposition._pca.PCA is no method of Lowland; lowland.register"):
-        candidates.given([PCA(n_components=2)], "rows", 2, "euclidean", 0)
+        candidates.requested_candidates([PCA(n_components=2)], "rows", 2, "euclidean", 0)
     lowland.register("their_svd", TruncatedSVD, defaults={"n_iter": 9})
     try:
-        (made,) = candidates.given([TruncatedSVD(n_components=2)], "rows", 2, "euclidean", 0)
+        (made,) = candidates.requested_candidates([TruncatedSVD(n_components=2)], "rows", 2, "euclidean", 0)
         assert made.method == "their_svd"
         assert made.parameters["n_iter"] == 5, "the model's value, not the default that was registered"
     finally:
         lowland.registry.unregister("their_svd")
-    (own,) = candidates.given([lowland.PCA(n_components=2)], "rows", 2, "euclidean", 0)
+    (own,) = candidates.requested_candidates([lowland.PCA(n_components=2)], "rows", 2, "euclidean", 0)
     assert own.key == "pca"
 
 

@@ -72,7 +72,7 @@ def judge(
     """Return whether a run agrees with the table, and what to print.
 
     At least the share ``least`` of the cases that reach Lowland must pass. ``whole``: no case was left out; of a part,
-    only new failures count.
+    only new failures, and differences that are gone, count.
     """
     matches = [match for entry in differences for match in entry.matches(list(outcomes)).items()]
     expected = {name for _, names in matches for name in names}
@@ -94,4 +94,4 @@ def judge(
     short = whole and share < least
     if short:
         lines.append(f"That is below {least:.0%}.")
-    return not (new or stale or short), lines
+    return not (new or closed or stale or short), lines

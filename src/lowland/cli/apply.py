@@ -134,7 +134,7 @@ def transform(
     copied = [] if reading is None else reading.copied
     where = engine or LOCAL
     where.check()
-    if where.asked:
+    if where.uses_cluster:
         stream = True
     if not stream:
         read = too_large(

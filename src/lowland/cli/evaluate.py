@@ -93,7 +93,7 @@ def evaluate(
     check_outputs(out=out, report=report, figure=drawing.figure, inputs=inputs)
     anchors = anchors_of(options.anchors)
     check(options)
-    asked = _Asked(data, embedding, options, chosen, anchors, out, report, drawing)
+    asked = _Call(data, embedding, options, chosen, anchors, out, report, drawing)
     if stream:
         return _in_blocks(asked)
     answer: Answer = too_large(lambda: _in_memory(asked), lambda: _in_blocks(asked), data)
@@ -101,7 +101,7 @@ def evaluate(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Call:
     """What the command was called with."""
 
     data: Path
@@ -123,7 +123,7 @@ class _Asked:
         return {"data": self.data, "embedding": self.embedding, **written}
 
 
-def _in_memory(asked: _Asked) -> Answer:
+def _in_memory(asked: _Call) -> Answer:
     """Measure a map with both tables in memory."""
     from .matching import coordinates, matched_rows, matching_column, naming_column
 
@@ -165,7 +165,7 @@ def _in_memory(asked: _Asked) -> Answer:
     return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
 
 
-def _in_blocks(asked: _Asked) -> Answer:
+def _in_blocks(asked: _Call) -> Answer:
     """Measure a map in passes over both tables."""
     from .evaluate_stream import refuse, report_in_blocks
 

@@ -43,7 +43,6 @@ RECOGNIZE_KEYS = {
     "right": "share of images in subfolders that have the label of their folder; null without such subfolders",
     "out": "file with the table, or null",
 }
-_SHOWN = 30  # rows of the table on the screen
 
 
 def eigenfaces(

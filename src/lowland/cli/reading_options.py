@@ -74,9 +74,9 @@ class ReadingOptions:
         """Read a table."""
         from ..data.reading import read
 
-        return read(path, **self.given())
+        return read(path, **self.set_options())
 
-    def given(self) -> dict[str, Any]:
+    def set_options(self) -> dict[str, Any]:
         """Return the options that are set, as `lowland.data.read` takes them."""
         options = {field.name: getattr(self, field.name) for field in fields(self)}
         chosen = {name: value for name, value in options.items() if value not in (None, ())}

@@ -114,7 +114,7 @@ def reduce(
     where = engine or LOCAL
     where.check()
     how = replace(stream or NO_STREAM, engine=where)
-    if how.asked:
+    if how.streams:
         return perform_stream(job, how)
     most = how.sample if out is not None else None  # rows that are fitted in memory at any rate
     answer: Answer = too_large(lambda: perform(job), lambda: perform_stream(job, how), data, most, chosen.reading)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..core import settings
 from ..core.errors import ClusterError
-from ..engines import Here, here
+from ..engines import WorkerSide, worker_side
 from .budget import Cause, Reason
 from .process import Worker
 
@@ -52,7 +52,7 @@ class Host:
     """A folder and a process, for one comparison; ``tell`` sends messages to it."""
 
     def __init__(
-        self, folder: Path, place: Here, tell: Callable[[list[Any]], None], threads: int, memory_limit: int | None
+        self, folder: Path, place: WorkerSide, tell: Callable[[list[Any]], None], threads: int, memory_limit: int | None
     ) -> None:
         self._folder, self._place, self.tell = folder, place, tell
         self._worker = Worker(folder, self._pause, threads=threads, memory_limit=memory_limit, without=place.variables)
@@ -142,7 +142,7 @@ class Host:
 
 
 @contextmanager
-def _writing(place: Here) -> Iterator[None]:
+def _writing(place: WorkerSide) -> Iterator[None]:
     """Raise faults of the disk as `ClusterError`."""
     try:
         yield
@@ -172,7 +172,7 @@ def open_host(
     token: str, files: Mapping[str, Array], engine: str, to: tuple[str, ...], threads: int, memory_limit: int | None
 ) -> str:
     """Make a folder with the files of a comparison; it is there while the client holds this call."""
-    place = here(engine)
+    place = worker_side(engine)
     host: Host | None = None
 
     def tell(message: list[Any]) -> None:
@@ -195,7 +195,7 @@ def open_host(
     return token
 
 
-def _attend(place: Here, token: str, host: Host) -> None:
+def _attend(place: WorkerSide, token: str, host: Host) -> None:
     """Close a host when it is wanted no more."""
     place.wait_while_held()
     _close(token, host)

@@ -263,21 +263,21 @@ def _environment(
     return made
 
 
-def send_guests(folder: Path, names: set[str]) -> dict[str, str]:
+def send_plugins(folder: Path, names: set[str]) -> dict[str, str]:
     """Leave the methods of other packages in the folder, and say why one cannot be sent."""
     texts, failed = [], {}
     for row in registry.methods():
-        if not isinstance(row, registry.Guest) or row.name not in names:
+        if not isinstance(row, registry.PluginMethod) or row.name not in names:
             continue
         dumps = importlib.import_module("cloudpickle").dumps  # unlike pickle it also sends the classes of a notebook
         wrapped = getattr(row.cls, "_wrapped", None)
-        guest = {"name": row.name, "cls": wrapped or row.cls, "summary": row.summary, "family": row.family}
+        plugin = {"name": row.name, "cls": wrapped or row.cls, "summary": row.summary, "family": row.family}
         if wrapped is not None:
-            guest |= {"components": row.cls._components, "defaults": dict(row.cls._defaults)}
+            plugin |= {"components": row.cls._components, "defaults": dict(row.cls._defaults)}
         try:
-            texts.append((row.name, dumps(guest)))
+            texts.append((row.name, dumps(plugin)))
         except Exception as error:  # whatever a class of the user's holds
             failed[row.name] = f"its class cannot be sent to another process ({error}); define it in a module"
     if texts:
-        (folder / "guests.pickle").write_bytes(pickle.dumps(texts))
+        (folder / "plugins.pickle").write_bytes(pickle.dumps(texts))
     return failed

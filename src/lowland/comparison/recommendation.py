@@ -53,8 +53,8 @@ class Recommendation:
         """The call that makes the model."""
         row = registry.method(self.method)
         inner = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        guest = isinstance(row, registry.Guest)
-        return f"lowland.{f'registry.method({row.name!r}).load()' if guest else row.class_name}({inner})"
+        plugin = isinstance(row, registry.PluginMethod)
+        return f"lowland.{f'registry.method({row.name!r}).load()' if plugin else row.class_name}({inner})"
 
     @property
     def title(self) -> str:

@@ -18,11 +18,11 @@ from .budget import Cause, Clock, Reason, parse_seconds
 from .candidates import EXCLUDED, Candidate, with_scaled_pca
 from .dataset import Dataset, read
 from .measuring import Map
-from .process import Worker, send_guests
+from .process import Worker, send_plugins
 from .recommendation import recommend
 from .request import ASKED, Request
 from .schedule import FORMAT, Run
-from .workers import Alone, Workers
+from .workers import OneProcess, Workers
 
 BUDGET = "5min"
 LOCAL = "local"  # the engine that is this machine
@@ -55,7 +55,7 @@ def begin(X: Any, target: Any, asked: Request, budget: float | str | None, engin
         queue, skipped = _suited(queue, skipped, given, fingerprint)
     with _folder() as folder:
         given.store(folder)
-        run = Run(given, asked, clock, folder, send_guests(folder, {c.method for c in queue}))
+        run = Run(given, asked, clock, folder, send_plugins(folder, {c.method for c in queue}))
         for name, reason in skipped.items():
             run.skip(Candidate(name, kind=EXCLUDED), Reason(reason))
         with _workers(run, engine) as workers:
@@ -109,7 +109,7 @@ def again(X: Any, target: Any, record: Mapping[str, Any], engine: str = LOCAL) -
     ran = [entry for entry in record["candidates"] if entry["status"] == "done"]
     with _folder() as folder:
         given.store(folder)
-        run = Run(given, asked, Clock(None), folder, send_guests(folder, {entry["method"] for entry in ran}))
+        run = Run(given, asked, Clock(None), folder, send_plugins(folder, {entry["method"] for entry in ran}))
         seen = record["evidence"]
         with _workers(run, engine) as workers:
             if seen is not None:  # a look that was cut short is not repeated
@@ -172,7 +172,7 @@ def _workers(run: Run, engine: str) -> Iterator[Workers]:
     """Have what candidates run on, for the time of the block."""
     if engine == LOCAL:
         with Worker(run.folder, run.compiled) as worker:
-            yield Alone(worker)
+            yield OneProcess(worker)
         return
     from .remote import RemoteWorkers
 

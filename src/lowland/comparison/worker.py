@@ -92,7 +92,7 @@ class Bench:
         self._truth: Any = None
         self._train: dict[bool, Any] = {}
         self._loaded: set[str] = set()
-        self._absent = _register(folder / "guests.pickle")
+        self._absent = _register(folder / "plugins.pickle")
 
     def serve(self, job: dict[str, Any]) -> dict[str, Any]:
         """Do one job; whatever goes wrong becomes an answer."""

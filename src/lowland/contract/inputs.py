@@ -10,11 +10,15 @@ import numbers
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..core.cost import DataShape
 from ..core.errors import DataError
 from ..core.message import message
 from ..rows.object_rows import ObjectRows, are_objects
 from ..rows.row_source import RowSource, as_rows, single_pass_error
+
+_SENTENCE = 3  # words of a text at least
 
 
 class Rows:
@@ -134,11 +138,19 @@ class Compared(Rows):
 
 
 def _are_texts(X: Any) -> bool:
-    """Return whether X is a list or column of texts, some of them with more than one word."""
+    """Return whether X is a list or column of texts, or an array with sentences in all cells."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OU":
+        cells = X[:100].ravel().tolist()
+        return bool(cells) and all(_is_sentence(cell) for cell in cells)
     if not are_objects(X):
         return False
     some = [item for item in list(X[:100]) if item is not None]
     return bool(some) and all(isinstance(item, str) for item in some)
+
+
+def _is_sentence(cell: Any) -> bool:
+    """Return whether a cell is a text of several words, unlike most names of categories."""
+    return isinstance(cell, str) and len(cell.split()) >= _SENTENCE
 
 
 def _error_of_texts(owner: str, more: str = "") -> DataError:

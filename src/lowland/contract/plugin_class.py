@@ -12,16 +12,16 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .plugin_adapter import Anything, ForeignReducer, WithInverse
+from .plugin_adapter import Anything, PluginReducer, WithInverse
 from .reducer import Reducer
 
 _NAMES = ("n_components", "n_dims", "n_dimensions", "n_dim", "ndim")  # what others call the number of dimensions
 AUTO = "auto"  # the first of those that the class has
-_LEARNED = {*Reducer.__annotations__, *ForeignReducer.__annotations__, "feature_names_in_"}
-_made: dict[tuple[type, str, str | None, str], type[ForeignReducer]] = {}  # for copies
+_LEARNED = {*Reducer.__annotations__, *PluginReducer.__annotations__, "feature_names_in_"}
+_made: dict[tuple[type, str, str | None, str], type[PluginReducer]] = {}  # for copies
 
 
-def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, Any]) -> type[ForeignReducer]:
+def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, Any]) -> type[PluginReducer]:
     """Make the `Reducer` class of a transformer class; ``components`` as `plugins.register` takes it.
 
     >>> import numpy as np
@@ -49,7 +49,7 @@ def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, A
             raise ValueError(f"{cls.__name__} needs a value for {name}: give one in defaults={{{known!r}: …}}")
     if unknown := sorted(set(defaults) - set(names)):
         raise ValueError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(names) or 'none'}")
-    base = WithInverse if hasattr(cls, "inverse_transform") else ForeignReducer
+    base = WithInverse if hasattr(cls, "inverse_transform") else PluginReducer
     if mine := [name for name in names if hasattr(base, name) or name in _LEARNED]:
         raise ValueError(
             f"{cls.__name__} has a parameter {mine[0]!r}, and a method of Lowland has something else by that name: put "
@@ -57,7 +57,7 @@ def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, A
         )
     digest, kept = _digest(defaults), dict(defaults)
 
-    def __reduce__(self: ForeignReducer) -> tuple[Any, ...]:  # the class is made here: no module knows its name
+    def __reduce__(self: PluginReducer) -> tuple[Any, ...]:  # the class is made here: no module knows its name
         return empty, (cls, type(self).__name__, components, kept, digest), self.__getstate__()
 
     made = type(
@@ -159,7 +159,7 @@ def _constructor(values: Mapping[str, Any], title: str, cls: type) -> Callable[.
     return __init__
 
 
-def empty(cls: type, title: str, components: str | None, defaults: Mapping[str, Any], digest: str) -> ForeignReducer:
+def empty(cls: type, title: str, components: str | None, defaults: Mapping[str, Any], digest: str) -> PluginReducer:
     """Make an object without its contents, for copies and other processes."""
     key = cls, title, components, digest
     if key not in _made:

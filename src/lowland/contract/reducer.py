@@ -194,8 +194,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 LowlandWarning,
             )
 
-    def _run_fit(self, X: Any, sample_weight: Any = None, exponent: int | None = None) -> Self:
-        """Check, plan, fit, record: the one road of every `fit`."""
+    def _run_fit(self, X: Any, sample_weight: Any = None, exponent: int | None = None, **more: Any) -> Self:
+        """Check, plan, fit, record: the one road of every `fit`; ``more`` is passed on to `_fit`."""
         parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
         self._forget()
         try:
@@ -211,7 +211,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             cost.require()
             record = Recorder(type(self).__name__, cost)
             with memory.watch(cost.bytes) as peak, thread_pool.one_blas_thread():  # the same bits on any machine
-                self._fit(source, record)
+                self._fit(source, record, **more)
             if exponent:
                 self._keep_unit(exponent, record)
         except ScaleError:
@@ -219,7 +219,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self._forget()
             if not again:
                 raise
-            return self._run_fit(X, sample_weight, again)  # a few rows are far larger than the sample
+            return self._run_fit(X, sample_weight, again, **more)  # a few rows are far larger than the sample
         except BaseException:
             self._forget()  # a refused, cancelled or failed fit leaves no half-learned model
             raise

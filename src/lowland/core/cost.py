@@ -70,6 +70,30 @@ class Plan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
 
+    @classmethod
+    def of(
+        cls,
+        method: str,
+        algorithm: str,
+        shape: DataShape,
+        parts: Mapping[str, int],
+        seconds: float,
+        *,
+        gathers: bool = False,
+        **more: Any,
+    ) -> Plan:
+        """Return the plan of a fit whose memory is its parts and what converting the input takes.
+
+        ``gathers``: rows that come in blocks are held in one array, as neighbour searches and stress need them. Methods
+        that read blocks one by one do not, and those that name this array among their parts must not count it twice.
+
+        >>> shape = DataShape(1000, 10, np.dtype(float), blocks=True)
+        >>> [Plan.of("M", "all pairs", shape, {"pairs": 8000}, 0.1, gathers=gathers).bytes for gathers in (False, True)]
+        [8000, 88000]
+        """
+        size = sum(parts.values()) + shape.copied + (shape.gathered if gathers else 0)
+        return cls(method, algorithm, size, seconds, parts=parts, **more)
+
     def require(self, limit: int | None = None) -> None:
         """Raise `MemoryLimitError` if the plan exceeds the limit (default: the current one)."""
         limit = settings.memory_limit() if limit is None else limit

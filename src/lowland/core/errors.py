@@ -81,6 +81,10 @@ def _cell_error(fields: dict[str, Any]) -> CellError:
     return CellError(own.pop("what"), own.pop("advice"), **own)
 
 
+class NoRowsError(DataError):
+    """A table has no rows."""
+
+
 class ScaleError(DataError):
     """Squares of the values overflow or underflow: the values are too large or too small."""
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from ..core.cost import check_allocation
-from ..core.errors import DataError
+from ..core.errors import DataError, NoRowsError
 from .arraytable import ArrayTable, SparseTable
 from .damage import damaged
 from .options import ReadOptions
@@ -231,8 +231,10 @@ def check_array(where: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Non
             f"{where}: shape {shape} has {len(shape)} dimension{'s' * (len(shape) != 1)}; "
             "a table needs two, rows by columns: reshape it"
         )
-    if 0 in shape:
-        raise DataError(f"{where}: shape {shape}: the table has no {'rows' if shape[0] == 0 else 'columns'}")
+    if shape[0] == 0:
+        raise NoRowsError(f"{where}: shape {shape}: the table has no rows")
+    if shape[1] == 0:
+        raise DataError(f"{where}: shape {shape}: the table has no columns")
 
 
 def _damaged(source: Source, error: Exception) -> DataError:

@@ -52,7 +52,6 @@ class Typed:
 
     values: pl.Series
     stray: tuple[StrayCell, ...] = ()
-    n_stray: int = 0
     trimmed: pl.Series | None = None
     evidence: MarkEvidence | None = None
     date_format: str | None = None
@@ -203,8 +202,8 @@ def with_marks(column: Typed, marks: Marks, below_limit: str = "error") -> Typed
     found = (each.numbers(_limits_with(each, cells, below)) for each in possible)
     values = next((numbers for numbers in found if numbers is not None), None)
     if values is None:
-        stray, n_stray = min((_stray(column.trimmed, each, below_limit) for each in possible), key=lambda pair: pair[1])
-        return replace(column, stray=stray, n_stray=n_stray) if stray else column
+        stray, _ = min((_stray(column.trimmed, each, below_limit) for each in possible), key=lambda pair: pair[1])
+        return replace(column, stray=stray) if stray else column
     if below is not None and below.any():
         less = pl.lit(None) if below_limit == "missing" else values / 2
         values = pl.select(pl.when(below).then(less).otherwise(values).alias(values.name)).to_series()
@@ -286,9 +285,9 @@ def _text(name: str, cells: Any, bare: pl.Series, below_limit: str, marks: Marks
     values = pl.Series(name, pl.Series(cells).to_frame("").select(pl.when(bare.is_not_null()).then(pl.col(""))))
     if 2 * likely.sum() < bare.count():
         return Typed(values)
-    stray, n_stray = _stray(bare, marks, below_limit)
+    stray, _ = _stray(bare, marks, below_limit)
     others = bare.filter(~_below(bare))  # limits may have the mark of another device
-    return Typed(values, stray, n_stray, bare, evidence(others))
+    return Typed(values, stray, bare, evidence(others))
 
 
 def _all_of(pattern: re.Pattern[str], cells: pl.Series) -> pl.Series:

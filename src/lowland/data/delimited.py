@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from ..core.cost import check_allocation
-from ..core.errors import DataError
+from ..core.errors import DataError, NoRowsError
 from ..core.formatting import first_line
 from ..core.message import Message, Setting
 from .cells import MISSING
@@ -88,7 +88,7 @@ def typed_columns(file: TextFile, options: ReadOptions) -> tuple[TextFile, Typed
     missing = [*MISSING, *options.na]
     columns = columns_of(file, missing)
     if len(columns[0]) == 0:
-        raise DataError(f"{file.source.name} has a header but no rows; a table needs at least one row")
+        raise NoRowsError(f"{file.source.name} has a header but no rows; a table needs at least one row")
     typed, dialect = type_columns(file.dialect, columns, options), file.dialect
     if typed.marks.decimal != dialect.marks.decimal:  # later lines have decimal commas: points may separate thousands
         file = replace(file, dialect=replace(dialect, marks=typed.marks))

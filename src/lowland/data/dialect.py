@@ -11,7 +11,7 @@ from itertools import islice
 
 import polars as pl
 
-from ..core.errors import DataError
+from ..core.errors import DataError, NoRowsError
 from ..core.message import Message, Setting
 from .cells import LIMIT_SIGNS, MISSING, is_number, is_written_number
 from .marks import PLAIN, Marks, marks_of
@@ -71,7 +71,7 @@ def _with_columns(
     separator, skip = dialect.separator, dialect.skip
     header = _has_header(first, records[1:], separator) if options.header is None else options.header
     if header and len(lines) <= skip + 1:
-        raise DataError(f"{file} has a header but no rows; a table needs at least one row")
+        raise NoRowsError(f"{file} has a header but no rows; a table needs at least one row")
     names = [word or f"column_{j}" for j, word in enumerate(first, start=1)]
     if not header:
         names = [f"x{j}" for j in range(len(first))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.errors import DataError
+from ..core.errors import DataError, NoRowsError
 from ..core.message import Message, Setting
 from .source import Source
 
@@ -64,7 +64,7 @@ def scan_text(source: Source, encoding: str | None = None) -> Scan:
                 ascii_only = False
                 valid = _decodes(decoder, chunk)
     if n_bytes == 0:
-        raise DataError(f"{source.name} is empty; a table needs a header line and at least one row")
+        raise NoRowsError(f"{source.name} is empty; a table needs a header line and at least one row")
     valid = valid and _decodes(decoder, b"", final=True)
     name = encoding or mark or ("utf-8" if valid else _single_byte(source))
     if not valid and (utf8 or mark == "utf-8-sig"):

@@ -98,7 +98,7 @@ class ReadOptions:
         """Return whether a column holds names."""
         return number in self.names or name in self.names
 
-    def given(self) -> list[str]:
+    def set_options(self) -> list[str]:
         """Return the names of the options that are set."""
         return [field.name for field in fields(self) if getattr(self, field.name) not in (None, ())]
 

@@ -104,7 +104,7 @@ def read_source(source: Source, row: Format, options: ReadOptions) -> Table:
     """Read one file of a known format, and check the options."""
     if not row.reader:
         raise DataError(Message(f"{source.name}: ", Setting("format", row.name), " is for folders, and this is a file"))
-    refused = [name for name in options.given() if name not in (*row.options, "format", "names")]
+    refused = [name for name in options.set_options() if name not in (*row.options, "format", "names")]
     if refused:
         raise DataError(
             Message(f"{source.name}: ", Setting(refused[0]), f" is not an option of the format {row.name}; remove it")

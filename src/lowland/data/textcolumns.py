@@ -20,7 +20,7 @@ def retyped(name: str, table: Table, options: ReadOptions, *, always: bool = Fal
 
     Without such an option, text in a file that knows types is text.
     """
-    if not always and not any(option in options.given() for option in CELL_OPTIONS):
+    if not always and not any(option in options.set_options() for option in CELL_OPTIONS):
         return table
     texts = [column for column, dtype in table.frame.schema.items() if dtype == pl.String]
     if not texts:

@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..data.scans.table_scan import TableScan
-from .calls import Calls, Here
+from .calls import Calls, WorkerSide
 from .engine import Engine, FrameTable, Piece, ScanTable, Table
 
 # Packages whose tables have an engine, and the module of it; its function `open_table` returns a `Table`.
@@ -36,7 +36,7 @@ ENGINES = {"dask": "lowland.engines.dask_table"}
 FRAMES = {"dask": "lowland.engines.dask_frames"}
 # Engines whose workers can read files; the function `open_scan` returns a `ScanTable`.
 SCANS = {"dask": "lowland.engines.dask_scan"}
-# Engines whose workers can be called one by one; the functions `open_calls` and `here` return `Calls` and `Here`.
+# Engines whose workers can be called one by one; `open_calls` returns `Calls`, `worker_side` a `WorkerSide`.
 CALLS = {"dask": "lowland.engines.dask_calls"}
 
 
@@ -79,9 +79,9 @@ def open_calls(engine: str) -> Calls:
     return calls
 
 
-def here(engine: str) -> Here:
+def worker_side(engine: str) -> WorkerSide:
     """Return the worker that runs this call."""
-    worker: Here = importlib.import_module(CALLS[engine]).here()
+    worker: WorkerSide = importlib.import_module(CALLS[engine]).worker_side()
     return worker
 
 
@@ -99,15 +99,15 @@ __all__ = [
     "Calls",
     "Engine",
     "FrameTable",
-    "Here",
     "Piece",
     "ScanTable",
     "Table",
+    "WorkerSide",
     "connected",
-    "here",
     "holds",
     "open_calls",
     "open_frames",
     "open_scan",
     "open_table",
+    "worker_side",
 ]

@@ -1,7 +1,8 @@
-"""`Calls` and `Here`: functions on chosen workers of a cluster, for work that keeps something there, such as a process.
+"""`Calls` and `WorkerSide`: functions on chosen workers of a cluster, for work that keeps something there (a process).
 
-What a call returns stays on its worker until whoever called releases it, cancels it or dies. `Here.wait_while_held`
-tells that on the worker, so what a call keeps there can be removed whatever happens to the caller.
+What a call returns stays on its worker until whoever called releases it, cancels it or dies.
+`WorkerSide.wait_while_held` tells that on the worker, so what a call keeps there can be removed whatever happens to the
+caller.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LOST = object()  # the outcome of a call that will never end, since its worker o
 class Calls(ABC):
     """Calls on the workers of a cluster; use it in ``with``. Faults of the cluster are raised as `ClusterError`.
 
-    ``to`` is the address that `Here.tell` sends messages to.
+    ``to`` is the address that `WorkerSide.tell` sends messages to.
     """
 
     to: tuple[str, ...]
@@ -63,7 +64,7 @@ class Calls(ABC):
         """Have a function told the messages that are sent to ``to``; it is called in another thread."""
 
 
-class Here(ABC):
+class WorkerSide(ABC):
     """The worker that runs this call, as seen from the call."""
 
     address: str

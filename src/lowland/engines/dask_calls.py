@@ -16,7 +16,7 @@ from typing import Any
 import cloudpickle
 
 from ..core.errors import ClusterError
-from .calls import ARRIVING, LOST, PENDING, Calls, Here
+from .calls import ARRIVING, LOST, PENDING, Calls, WorkerSide
 from .dask_cluster import cluster_errors, current_client, lost, own_version, require_version, wait_for_workers
 from .dask_engine import packed
 
@@ -134,7 +134,7 @@ def _hear(event: tuple[float, Any]) -> None:
         heard(message)
 
 
-class DaskHere(Here):
+class DaskWorkerSide(WorkerSide):
     """The worker of Dask that runs this task."""
 
     def __init__(self) -> None:
@@ -172,4 +172,4 @@ def _of_worker(variables: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name, value in own.items() if os.environ.get(name) == value)
 
 
-open_calls, here = DaskCalls, DaskHere
+open_calls, worker_side = DaskCalls, DaskWorkerSide

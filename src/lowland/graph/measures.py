@@ -17,7 +17,7 @@ from ..core import arrays
 from ..core.errors import DataError, ScaleError
 from ..core.settings import threads
 from ..core.spmm import outer
-from ..pairs.distances import learn, metric
+from ..pairs.distances import SPARSE_METRICS, learn, metric
 from ..pairs.pairwise import Function, Pairwise, Precomputed, cut, length, tiles
 from ..pairs.sparse import canonical, row_squares, unit_rows
 from ..rows.block import Block, require_finite
@@ -421,12 +421,14 @@ def _dense(block: Array) -> Array:
 
 
 def _sparse(spec: str | Callable[[Any, Any], Any], items: Any) -> BoundMetric:
-    if callable(spec) or spec not in ("euclidean", "sqeuclidean", "cosine"):
+    if callable(spec) or spec not in SPARSE_METRICS:
         name = "a function" if callable(spec) else repr(spec)
         raise DataError(
-            f"sparse rows support the metrics 'euclidean', 'sqeuclidean' and 'cosine', not {name}; use one of these, "
-            "or pass X.toarray() if it fits in memory"
+            f"sparse rows support the metrics 'euclidean', 'sqeuclidean', 'cosine' and 'cityblock', not {name}; use "
+            "one of these, or pass X.toarray() if it fits in memory"
         )
+    if spec == "cityblock":
+        return RuleRows(metric(spec, items), items)
     return SparseRows(items, _unit if spec == "cosine" else canonical, spec)
 
 

@@ -34,7 +34,7 @@ from .distinct import Distinct, distinct
 from .expand import expand
 from .graph import Graph
 from .measures import SHIFTED_ENTRIES, EuclideanRows, comparable, measure, sparse_search_bytes
-from .precomputed import GivenDistances, known_distances
+from .precomputed import GivenDistances, known_distances, refuse_alone
 from .scores import TERMS
 from .search import Searcher
 from .trees import TreeSearcher
@@ -86,7 +86,7 @@ def searcher(
     ([[1, 0]], [[0.5, 1.5]])
     """
     if isinstance(spec, str) and spec == "precomputed" and sp.issparse(items):
-        return GivenDistances(known_distances(items)[0])
+        return GivenDistances(refuse_alone(known_distances(items)[0]))
     found = measure(spec, items, state)
     if not isinstance(found, EuclideanRows):
         return Searcher(found)

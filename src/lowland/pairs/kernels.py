@@ -19,7 +19,7 @@ from .distances import SquaredEuclidean, metric, squared_norms
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, length, tiles
 
 KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine")
-SPARSE_KERNELS = ("linear", "poly", "rbf", "sigmoid", "cosine")  # those that compare sparse rows, by products
+SPARSE_KERNELS = KERNELS  # those that compare sparse rows
 SCALED = ("poly", "rbf", "laplacian", "sigmoid")  # those that have a γ
 _DIAGONAL_BLOCK = 64  # objects per call for k(x, x): 63 of 64 values are discarded, but few calls are made
 _SIMILARITY = "; a kernel is large for similar objects"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .kind_table import KINDS, ROWS, TABLE, Kind, has_no_grid
-from .subject import Subject
+from .subject import PlottedModel
 
 
 def plot(model: Any, X: Any = None, kind: str | None = None, *, ax: Any = None, **options: Any) -> Any:
@@ -40,7 +40,7 @@ def plot(model: Any, X: Any = None, kind: str | None = None, *, ax: Any = None, 
     >>> plot(lowland.Isomap().fit(X), X, kind="shepard").get_ylabel()
     'distance in the map'
     """
-    of = Subject(model, X)
+    of = PlottedModel(model, X)
     if kind is None:
         kind = "scatter" if has_no_grid(of) is not None else "u_matrix"
     if kind not in KINDS:
@@ -49,7 +49,7 @@ def plot(model: Any, X: Any = None, kind: str | None = None, *, ax: Any = None, 
     reason = row.refuses(of)
     if reason is None and row.needs == ROWS and X is None:
         reason = "it is drawn from the training rows; give them as X"
-    elif reason is not None and row.refuses(Subject(model, _GIVEN)) is None:
+    elif reason is not None and row.refuses(PlottedModel(model, _GIVEN)) is None:
         reason += "; give the rows as X"
     if reason is not None:
         raise ValueError(f"{kind!r} cannot be drawn from this {of.title}: {reason}. {_listing(of)}")
@@ -75,7 +75,7 @@ def plot_kinds(model: Any) -> dict[str, str]:
     >>> kinds["scatter"], kinds["shepard"]
     ('the map, one point for each row', 'distances in the map against distances in the data (needs X)')
     """
-    without, given = Subject(model), Subject(model, _GIVEN)
+    without, given = PlottedModel(model), PlottedModel(model, _GIVEN)
     out = {}
     for name, row in KINDS.items():
         if row.refuses(given) is None and row.suits(given):
@@ -84,7 +84,7 @@ def plot_kinds(model: Any) -> dict[str, str]:
     return out
 
 
-def _listing(of: Subject) -> str:
+def _listing(of: PlottedModel) -> str:
     return "These can be drawn:\n" + "\n".join(f"  {name}: {said}" for name, said in plot_kinds(of.model).items())
 
 

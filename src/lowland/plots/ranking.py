@@ -41,7 +41,7 @@ def ranking(result: Ranking, *, top: int = TOP, ax: Axes | Sequence[Axes] | None
     """
     if not 1 <= top <= _MOST:
         raise ValueError(f"top must be from 1 to {_MOST}; got {top}")
-    panels = _panels(result, min(top, result.n_nodes)) if ax is None else _given(ax)
+    panels = _panels(min(top, result.n_nodes)) if ax is None else _axes_of(ax)
     columns = result.columns()
     order = ("authority", "hub") if isinstance(result, Hits) else ("score",)
     for axes, name in zip(panels, order, strict=False):
@@ -51,12 +51,12 @@ def ranking(result: Ranking, *, top: int = TOP, ax: Axes | Sequence[Axes] | None
     return panels
 
 
-def _panels(result: Ranking, shown: int) -> list[Axes]:
+def _panels(shown: int) -> list[Axes]:
     tall = max(3.2, 0.9 + 0.024 * current().font * shown)
     return grid_of_axes(1, 2, width=4.8, height=tall)
 
 
-def _given(ax: Axes | Sequence[Axes]) -> list[Axes]:
+def _axes_of(ax: Axes | Sequence[Axes]) -> list[Axes]:
     panels = [axes_for(axes) for axes in (ax if isinstance(ax, Sequence | np.ndarray) else [ax])]
     if not 1 <= len(panels) <= 2:
         raise ValueError(f"ranking draws on one or two axes; got {len(panels)}")

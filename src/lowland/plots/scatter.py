@@ -13,7 +13,7 @@ from .coordinates import axis_numbers, on_axes, places, read_coordinates, read_c
 from .group_points import RASTER_ABOVE
 from .labels import Label
 from .legends import add_legend, fit_space, key
-from .names import MAX_NAMES, row_labels, write_labels
+from .names import row_labels, write_labels
 from .overlay import Overlay, draw_new
 from .regions import REGIONS, draw_regions, draw_spreads
 from .style import axes_for, current, fit_text, length, literal, room_of
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
     from numpy.typing import ArrayLike
 
-Array = Any
-
-LABELS_MOST = MAX_NAMES
-__all__ = ["LABELS_MOST", "RASTER_ABOVE", "places", "scatter"]
+__all__ = ["RASTER_ABOVE", "places", "scatter"]
 
 
 def scatter(

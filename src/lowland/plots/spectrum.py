@@ -72,7 +72,7 @@ def scree(
     if open_bar:
         _draw_rest(ax, len(shown) + 1, 100 * rest)
     if line is not None:
-        _draw_null(ax, 100 * line[: len(shown)], shown)
+        _draw_null(ax, 100 * line[: len(shown)])
     if 0 < kept < len(shown):
         ax.axvline(kept + 0.5, color=look.ink, linewidth=1, linestyle=(0, (3, 3)))
         across = ax.get_xaxis_transform()
@@ -212,7 +212,7 @@ def _null_line(given: Any, X: Any, parallel: Any, n_rows: int | None) -> Array |
     return null_shares(method.spectrum_, method.n_samples_, np.ones(method.n_features_in_))
 
 
-def _draw_null(ax: Axes, line: Array, shown: Array) -> None:
+def _draw_null(ax: Axes, line: Array) -> None:
     look = current()
     ax.plot(np.arange(1, len(line) + 1), line, color=look.ink, linewidth=look.line, linestyle=(0, (4, 2)))
     _name_line(ax, len(line), float(line[-1]), "parallel analysis", look.ink)

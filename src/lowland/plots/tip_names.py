@@ -61,18 +61,6 @@ def settle(ax: Axes) -> None:
         size = np.array(ax.bbox.size)
 
 
-def written_names(ax: Axes) -> list[str]:
-    """Return the texts of axes that have room.
-
-    >>> from lowland.plots.style import axes_for
-    >>> ax = axes_for()
-    >>> write_tip_names(ax, [[0.5, 0.5], [0.5, 0.5]], ["first", "second"])
-    >>> written_names(ax)
-    ['first', 'second']
-    """
-    return [text.get_text() for text in ax.texts if text.get_text() and text.get_visible()]
-
-
 def _new_name(ax: Axes, place: Array, text: str, color: str) -> Annotation:
     look = current()
     line = {"arrowstyle": "-", "color": look.faint, "linewidth": 0.5 * look.line / 1.5, "shrinkA": 0, "shrinkB": 0}

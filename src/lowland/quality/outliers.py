@@ -261,7 +261,8 @@ def _count(asked: _Request, rows: RowSource) -> int | None:
 def _distances(rows: RowSource, some: Array, asked: _Request, axes: RobustAxes, share: float) -> tuple[Array, Limit]:
     """Return the nearest-neighbour distance of each row, and its limit for inliers with these axes."""
     search = neighbor_search(asked.metric, divided(some, axes.scale), asked.k)
-    d = rows.map_blocks(lambda block: search.distances(divided(block, axes.scale))[:, None], 1, np.float64)[:, 0]
+    found = rows.map_blocks(lambda block: search.distances(divided(block, axes.scale))[:, None], 1, np.float64)
+    d = arrays.to_numpy(found)[:, 0]
     spectrum = np.concatenate([axes.variances, axes.rest()]) if asked.metric == "euclidean" else UNKNOWN
     return d, distance_limit(d, normal_distances(spectrum, search.search.n, search.k, asked.rng), share)
 

@@ -62,7 +62,7 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     id = next(iter(found.identifiers), None) or next((n for n, kind in kinds.items() if kind.kind == "id"), None)
     if id is None and not (reading or {}).get("image"):
         id = table.roles.get("image")  # the files of a folder of images
-    if text := _texts_to_reduce(table, kinds, found):
+    if text := _texts_to_reduce(table, kinds):
         return _for_texts(table, found, path, text, id, reading or {})
     color = next((name for name in found.categories if found.reducible != [name] and name != id), None)
     color = color or _label_beside(table, kinds)
@@ -150,7 +150,7 @@ def _marks(kinds: Mapping[str, ColumnKind]) -> dict[str, Any] | None:
     return {"na": name_list(words) if words else None, "below_limit": "half" if below else None}
 
 
-def _texts_to_reduce(table: Table, kinds: Mapping[str, ColumnKind], found: Inspection) -> str | None:
+def _texts_to_reduce(table: Table, kinds: Mapping[str, ColumnKind]) -> str | None:
     """Return the column with most text if a table has texts and no numbers to reduce, else None."""
     if any(kind.kind == "number" and not kind.proposed and name in table.names for name, kind in kinds.items()):
         return None

@@ -94,13 +94,13 @@ def _drawn(model: Any, kind: str) -> Any:
     import numpy as np
 
     from ..plots.kinds import KINDS, plot
-    from ..plots.subject import Subject
+    from ..plots.subject import PlottedModel
 
     if kind != "scatter" or len(model.embedding_) <= _POINTS:
         return plot(model, kind=kind)
     from ..plots.scatter import scatter
 
-    (Y,), options = KINDS[kind].arguments(Subject(model))
+    (Y,), options = KINDS[kind].arguments(PlottedModel(model))
     few = np.sort(np.random.default_rng(0).choice(len(Y), _POINTS, replace=False))
     axes = scatter(Y[few], **options)
     axes.set_title(f"{_POINTS:,} of {len(Y):,} rows", loc="left")

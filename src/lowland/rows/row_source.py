@@ -221,12 +221,15 @@ class RowSource(ABC):
             return found  # blocks with categories, for methods that accept them
 
 
+READ_ONCE = "these blocks can be read only once"
+
+
 def single_pass_error(owner: str, instead: str = "") -> DataError:
     """Return the error of a method that reads the rows several times, for blocks that can be read only once.
 
     ``instead`` is a further remedy.
     """
-    once = " reads the rows several times, and these blocks can be read only once; pass one array, or a function that "
+    once = f" reads the rows several times, and {READ_ONCE}; pass one array, or a function that "
     blocks = "returns new blocks: RowSource.from_blocks(lambda: …)"
     return DataError(Message(owner, once, blocks, f"; or {instead}" if instead else ""))
 
@@ -281,8 +284,8 @@ class BlockRows(RowSource):
 
     def __init__(self, blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None) -> None:
         self.reiterable = not isinstance(blocks, Iterator)
-        self.given = blocks if callable(blocks) else lambda: blocks
-        self._pending: Iterator[_Numbered] | None = _numbered(self.given())
+        self.all_columns = blocks if callable(blocks) else lambda: blocks
+        self._pending: Iterator[_Numbered] | None = _numbered(self.all_columns())
         self.n_rows = n_rows
         self._first = next(self._pending, None)
         if self._first is None:
@@ -316,8 +319,8 @@ class BlockRows(RowSource):
         """Return the first block with its number, from the pass already begun or from a new one."""
         if self._first is None:
             if not self.reiterable:
-                raise DataError("these blocks can be read only once and were already read; pass a function instead")
-            self._pending = _numbered(self.given())
+                raise DataError(f"{READ_ONCE} and were already read; pass a function instead")
+            self._pending = _numbered(self.all_columns())
             self._first = next(self._pending, None)
             if self._first is None:
                 raise DataError("the second pass had no rows: the function must return new blocks at each call")

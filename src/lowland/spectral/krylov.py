@@ -158,6 +158,7 @@ def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: st
             since, broke = space.blocks, space.replaced
             space.add_random(_RANDOM_COLUMNS)
         elif worst <= tol:
+            broke = broke or space.replaced
             run = run or space.blocks
             most = (size.basis - k) // max(size.block, space.width)
             needed = min(run if broke else -(-run // 2), most)

@@ -20,7 +20,7 @@ from ..data.writing import embedding_frame
 from ..engines import Piece
 from ..methods.steps.chain import split_at_method
 from ..rows.block import block_rows
-from ..rows.row_source import RowSource
+from ..rows.row_source import READ_ONCE, RowSource
 from ..rows.shared_scan import SharedScan
 from .coordinates import RowMap, of_method, of_steps
 from .interpolation import interpolator
@@ -253,15 +253,15 @@ class _Kept:
             if frame.height > n:
                 self._held.appendleft(frame[n:])
             n -= parts[-1].height
-        return pl.concat(parts)
+        return pl.concat(parts, how="vertical_relaxed")
 
 
 def _compared(found: Written, model: Any, X: Any, row_map: RowMap, seed: int) -> Written:
     """Measure interpolated places of some rows against those of `transform`."""
     if isinstance(X, Iterator) or not getattr(X, "reiterable", True):
         raise DataError(
-            "transform_file: placement='interpolate' reads the rows twice, and these blocks can be read only once; "
-            "give a function that returns new blocks"
+            f"transform_file: placement='interpolate' reads the rows twice, and {READ_ONCE}; give a function that "
+            "returns new blocks"
         )
     sample, names = drawn(model, X, _COMPARED_ROWS, seed + _OTHER_SEED)
     rows = sample.rows if names is None else RowSource.from_array(sample.rows, names=list(names))

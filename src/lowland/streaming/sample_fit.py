@@ -9,9 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .. import engines
 from ..contract.fit_info import FitInfo
 from ..contract.reducer import Reducer
 from ..core.errors import DataError, LowlandWarning
+from ..data.scans.table_scan import TableScan
 from ..rows.row_source import BlockRows, RowSource
 from ..rows.sampling import Sample, draw, draw_pieces, joined
 from .chain import begins_in_passes, learn_before, steps_of
@@ -116,7 +118,7 @@ def _is_small(X: Any, count: int) -> bool:
         n = X.n_rows
     else:
         n = len(X) if isinstance(X, list) else getattr(X, "shape", (None,))[0]
-    return n is not None and n <= count
+    return isinstance(n, int | np.integer) and bool(n <= count)  # of Dask it may be NaN or not yet computed
 
 
 def drawn(model: Any, X: Any, count: int, seed: int) -> tuple[Sample, Any]:
@@ -137,10 +139,14 @@ def takes_frames(method: Reducer) -> bool:
 
 def pieces_of(X: Any) -> Iterator[Any]:
     """Yield a table as consecutive data frames or arrays, with all its columns."""
-    if hasattr(X, "frames"):
+    if isinstance(X, TableScan):
+        yield from X.number_frames()
+    elif hasattr(X, "frames"):
         yield from X.frames()
+    elif engines.holds(X):
+        yield from engines.open_frames(X).parts()
     elif isinstance(X, BlockRows):
-        yield from X.given()
+        yield from X.all_columns()
     elif isinstance(X, RowSource):
         for block in X.blocks():
             yield block.rows

@@ -38,6 +38,34 @@ def test_spheres_come_apart(n, radii, noise):
     assert HIDDEN not in KernelPCA(2, gamma="median", preimage=None).fit(train[0]).fit_info_.evidence
 
 
+def many_spheres(counts, d, seed, radii=(40.0, 100.0)):
+    """Return rows on spheres in d dimensions, so many on each, and their labels."""
+    Z = np.random.default_rng(seed).standard_normal((sum(counts), d))
+    labels = np.repeat(range(len(counts)), counts)
+    return Z / np.linalg.norm(Z, axis=1)[:, None] * np.asarray(radii)[labels, None], labels
+
+
+@pytest.mark.parametrize(
+    ("counts", "d"),
+    [
+        pytest.param((200, 200), 5, id="5 dimensions"),
+        pytest.param((200, 200), 10, id="10 dimensions"),
+        pytest.param((100, 400), 3, id="unequal"),
+        pytest.param((200, 800), 3, id="unequal, sampled"),
+        pytest.param((100, 400), 10, id="unequal, 10 dimensions"),
+    ],
+)
+def test_spheres_of_many_dimensions_and_unequal_sizes_come_apart(counts, d):
+    """Rows of the sparse sphere have neighbours on the other one, so no eigenvalue is small."""
+    train, test = (many_spheres(counts, d, seed) for seed in (1, 2))
+    balanced = [np.flatnonzero(test[1] == label)[: min(counts)] for label in (0, 1)]
+    test = tuple(part[np.concatenate(balanced)] for part in test)
+    assert accuracy(KernelPCA(2, gamma="median", preimage=None), train, test) < 0.75
+    model = KernelPCA(2, preimage=None)
+    assert accuracy(model, train, test) >= 0.97
+    assert model.fit(train[0]).fit_info_.evidence[HIDDEN] == 2
+
+
 def test_three_spheres_are_three_groups():
     X, _ = lowland.data.spheres(600, (20.0, 80.0, 320.0), random_state=0)
     assert gaussian_width(X, 2, np.random.default_rng(0)).hidden_groups == 3
@@ -60,6 +88,8 @@ def test_connected_data_keep_the_median(rng, n, d):
         rng.uniform(size=(n, d)),
         normal / np.sqrt(rng.chisquare(3, (n, 1)) / 3),
         np.exp(normal),
+        rng.exponential(size=(n, d)),
+        rng.standard_t(2, (n, d)),
     ):
         assert gaussian_width(X, 2, rng) == (median_gamma("rbf", X), 0)
 

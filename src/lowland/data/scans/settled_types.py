@@ -20,21 +20,21 @@ from ..dialect import Dialect
 from ..marks import Marks
 from ..options import ReadOptions
 
-_TYPES = {"number": pl.Float64(), "whole": pl.Int64(), "text": pl.String()}
+_TYPES = {"number": pl.Float64(), "whole": pl.Int64(), "text": pl.String(), "category": pl.String()}
 
 
 @dataclass(frozen=True)
 class Settled:
     """The types of columns, their date forms and number marks, and the columns that had no value.
 
-    ``asked`` are the columns whose type the user set.
+    ``asked`` are the types that the user set, by column.
     """
 
     types: dict[str, pl.DataType]
     forms: Mapping[str, str]
     marks: Marks
     empty: set[str]
-    asked: set[str]
+    asked: Mapping[str, str]
     options: ReadOptions
 
     @classmethod
@@ -51,17 +51,30 @@ class Settled:
         types = {name: _TYPES[asked[name]] if name in asked else kind for name, kind in typed.frame.schema.items()}
         empty = {column.name for column in typed.frame.get_columns() if column.null_count() == len(column)}
         fixed = replace(options, decimal=typed.marks.decimal, thousands=typed.marks.thousands or "")
-        return cls(types, typed.date_forms, typed.marks, empty - set(asked), set(asked), fixed)
+        return cls(types, typed.date_forms, typed.marks, empty - set(asked), asked, fixed)
 
-    def dialect(self, dialect: Dialect, whole_numbers: bool) -> Dialect:
-        """Return a dialect whose columns have the settled types; integers as floats unless ``whole_numbers``."""
-        whole = "int" if whole_numbers else "float"
+    def widened(self, types: Mapping[str, pl.DataType]) -> Settled:
+        """Return these types with floats for whole numbers where another part of the table has fractions."""
+        wider = {
+            name: pl.Float64()
+            for name, kind in self.types.items()
+            if kind == pl.Int64() and types.get(name) == pl.Float64() and name not in self.asked
+        }
+        return replace(self, types={**self.types, **wider}) if wider else self
+
+    def dialect(self, dialect: Dialect, whole_numbers: bool | None) -> Dialect:
+        """Return a dialect whose columns have the settled types; ``whole_numbers``: see `frame`."""
+        whole = "float" if whole_numbers is False else "int"
         words: dict[pl.DataType, str] = {pl.Int64(): whole, pl.Float64(): "float"}
         kinds = tuple("" if name in self.empty else words.get(self.types[name], "") for name in dialect.names)
         return replace(dialect, kinds=kinds, marks=self.marks)
 
-    def frame(self, file: TextFile, cells: Mapping[str, Any], height: int, whole_numbers: bool) -> pl.DataFrame:
-        """Return some columns of a part as a frame of the settled types; raise for a cell that does not fit."""
+    def frame(self, file: TextFile, cells: Mapping[str, Any], height: int, whole_numbers: bool | None) -> pl.DataFrame:
+        """Return some columns of a part as a frame of the settled types; raise for a cell that does not fit.
+
+        ``whole_numbers``: True keeps integers and refuses fractions among them, False makes them floats, and None makes
+        floats of columns that have fractions in this part.
+        """
         made: dict[str, pl.Series] = {}
         others = {name: column for name, column in cells.items() if self.types[name] != pl.String()}
         typed = self._typed(file, others)
@@ -69,9 +82,11 @@ class Settled:
         for name, column in cells.items():
             kind = self.types[name]
             if kind == pl.String():
-                made[name] = as_text(name, _as_arrow(column), (*MISSING, *self.options.na))
+                texts = as_text(name, _as_arrow(column), (*MISSING, *self.options.na))
+                made[name] = _codes(texts) if self.asked.get(name) == "category" else texts
                 continue
-            if kind == pl.Int64() and not whole_numbers:
+            fractions = whole_numbers is None and typed.frame[name].dtype == pl.Float64()
+            if kind == pl.Int64() and (fractions or whole_numbers is False):
                 kind = pl.Float64()
             made[name] = self._held(file, name, kind, typed.frame[name], column, problems.get(name), height)
         return without_codes(pl.DataFrame(made), self.options)
@@ -154,6 +169,15 @@ class Settled:
                 Remedies("correct it", Message("read the column with ", Setting("types", {name: other}))),
             )
         )
+
+
+def _codes(texts: pl.Series) -> pl.Series:
+    """Return texts in which whole numbers are written alike, as codes of a column of numbers are.
+
+    >>> _codes(pl.Series(["007", "A1", None])).to_list()
+    ['7', 'A1', None]
+    """
+    return texts.str.strip_chars().cast(pl.Int64, strict=False).cast(pl.String).fill_null(texts)
 
 
 def _fits(texts: pl.Series, kind: pl.DataType, form: str | None) -> pl.Series:

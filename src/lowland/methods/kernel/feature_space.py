@@ -156,7 +156,7 @@ class Negative:
     excess: float | None = None
 
     @property
-    def found(self) -> bool:
+    def shows_indefinite(self) -> bool:
         """Whether the kernel is shown not to be semidefinite."""
         return self.share > 0 or (self.excess is not None and self.excess > _SHOWN)
 
@@ -171,7 +171,7 @@ def from_pairs(
     """
     n, eps = len(K), max(eps, float(np.finfo(K.dtype).eps))
     whole = n <= DENSE_LIMIT
-    A = DoublyCentered(Dense(K, symmetric=True), psd=psd)
+    A = DoublyCentered(Dense(K, symmetric=True, check=False), psd=psd)
     if whole and float(np.abs(np.asarray(A.dense())).max()) <= 4 * eps * float(np.abs(K).max()):
         raise DataError(_FLAT)
     pairs = eigen(A, n - 1 if whole else k, rng=rng)
@@ -233,7 +233,7 @@ def from_landmarks(rule: Kernel, rows: RowSource, anchors: Array, k: int, rng: n
     signed, missed, own = (seen.n_rows * float(value) for value in seen.mean[width:])
     if own == 0:  # though the landmarks' kernel has a positive eigenvalue: not semidefinite
         raise DataError(_NEGATIVE + rule.doubt)
-    pairs = eigen(Dense(np.ascontiguousarray(S), psd=True), min(k, width), rng=rng)
+    pairs = eigen(Dense(np.ascontiguousarray(S), psd=True, check=False), min(k, width), rng=rng)
     values, V = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
     shown, norm = float(np.trace(S)), float(mean @ mean)
     # The mean was taken off what was summed over rows, so rounding goes with Σ‖f(x)‖²; 10 as in `whitener`.

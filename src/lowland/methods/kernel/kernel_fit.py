@@ -89,7 +89,7 @@ def _note_negative(negative: Negative, doubt: str, record: Recorder) -> None:
         record.evidence["negative eigenvalues"] = negative.count
     if negative.excess is not None:
         record.evidence["share by which landmarks pass k(x, x)"] = negative.excess
-    if not negative.found:
+    if not negative.shows_indefinite:
         return
     text = (
         f"the smallest eigenvalue{of} is {negative.least:.3g}; negative eigenvalues are {100 * negative.share:.3g} % "

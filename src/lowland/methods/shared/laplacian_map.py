@@ -10,7 +10,7 @@ import numpy as np
 
 from ...contract.fit_info import Recorder
 from ...contract.parameters import AnyOf, Choice, FunctionRule, Real, Rule
-from ...core.cost import DataShape, sparse_seconds
+from ...core.cost import sparse_seconds
 from ...core.errors import NotConvergedWarning
 from ...core.message import message
 from ...graph.graph import Graph
@@ -141,7 +141,7 @@ def generator_degree(model: Any) -> Power:
     return 0 if np.ndim(sigma) or np.isnan(sigma) else -double_degree(model)
 
 
-def laplacian_cost(shape: DataShape, n: int, k: int, n_components: int) -> EmbeddingCost:
+def laplacian_cost(n: int, k: int, n_components: int) -> EmbeddingCost:
     """Return what eigenvectors of the Laplacian of n points with k neighbours take."""
     edges = EDGES_PER_NEIGHBOR * n * k
     parts = {"weights and Laplacian": int(4 * 12 * edges), **solve_cost(n, edges / n + 1, n_components)}

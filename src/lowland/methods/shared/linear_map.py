@@ -137,15 +137,8 @@ def linear_plan(
     route = rowspace.route(shape, ComponentRule(count=count)) if solver == "auto" else solver
     k = count or min(n or d, d)
     parts, seconds = rowspace.cost(route, shape, k, altered=altered)
-    plan = Plan(
-        method=type(model).__name__,
-        algorithm=route,
-        bytes=sum(parts.values()) + shape.copied,
-        seconds=seconds,
-        model_bytes=k * d * shape.dtype.itemsize + 16 * d + 40 * k,
-        parts=parts,
-        remedy=remedy or "",
-    )
+    model_bytes = k * d * shape.dtype.itemsize + 16 * d + 40 * k
+    plan = Plan.of(type(model).__name__, route, shape, parts, seconds, model_bytes=model_bytes, remedy=remedy or "")
     return _with_krylov_remedy(plan, shape, count) if remedy is None else plan
 
 

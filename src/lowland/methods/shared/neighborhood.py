@@ -33,11 +33,10 @@ SMALL_MAP = "classical scaling"  # of components of few points
 
 def learn_neighborhood(model: Any, rows: RowSource, record: Recorder, count: Count) -> Neighborhood:
     """Return the distinct points of the rows and their graph; ``count`` is the number of neighbours for n points."""
-    points = PointSet.of(gather(rows, sparse=True), model.metric, type(model).__name__)
-    ranges = points.ranges()
-    if ranges is not None and (words := range_words(ranges, getattr(model, "feature_names_in_", None))) is not None:
-        text = dominance(words, "so it alone decides which rows are neighbours", SCALED_METRIC)
-        record.warn(Message(Owner(type(model).__name__), text), DominantColumnWarning)
+    points = learn_points(model, rows, record)
+    if getattr(model, "disconnected", "bridge") == "bridge":  # there are no distances to bridge with
+        apart = "disconnected" in model._parameters and model._parameters["disconnected"].accepts("separate")
+        points.refuse_alone(separate=apart)
     start = 0 if model.random_state is None else int(seed(model.random_state).integers(2**31))
     hood = points.neighbors(lambda n: count(n, record), getattr(model, "ties", "cut"), start, rule_of(model).reach)
     record.evidence |= hood.evidence()
@@ -46,12 +45,22 @@ def learn_neighborhood(model: Any, rows: RowSource, record: Recorder, count: Cou
     return hood
 
 
-def keep_neighborhood(model: Any, hood: Neighborhood, *, square: bool) -> None:
+def learn_points(model: Any, rows: RowSource, record: Recorder) -> PointSet:
+    """Return the distinct points of the rows; warn if one or two columns decide which are neighbours."""
+    points = PointSet.of(gather(rows, sparse=True), model.metric, type(model).__name__)
+    ranges = points.ranges()
+    if ranges is not None and (words := range_words(ranges, getattr(model, "feature_names_in_", None))) is not None:
+        text = dominance(words, "so it alone decides which rows are neighbours", SCALED_METRIC)
+        record.warn(Message(Owner(type(model).__name__), text), DominantColumnWarning)
+    return points
+
+
+def keep_points(model: Any, points: PointSet, k: int, *, square: bool) -> None:
     """Store in a model what new rows are compared with; ``square``: also the given distances among the points."""
-    given = hood.metric.precomputed
-    model.metric_, model.metric_state_ = model._input.name(model), dict(hood.metric.state)
-    model.neighbors_, model.anchors_ = hood.n_neighbors, hood.first if given else packed(hood.points)
-    model.square_ = hood.points.copy() if given and square and not sp.issparse(hood.points) else None
+    given = points.metric.precomputed
+    model.metric_, model.metric_state_ = model._input.name(model), dict(points.metric.state)
+    model.neighbors_, model.anchors_ = k, points.first if given else packed(points.points)
+    model.square_ = points.points.copy() if given and square and not sp.issparse(points.points) else None
 
 
 def pieces_of(model: Any, hood: Neighborhood, record: Recorder) -> tuple[list[Piece], Array]:
