@@ -19,6 +19,7 @@ from .candidates import EXCLUDED, Candidate, with_scaled_pca
 from .dataset import Dataset, read
 from .measuring import Map
 from .process import Worker, send_plugins
+from .recommendation import recommend
 from .request import ASKED, Request
 from .schedule import FORMAT, Run
 from .workers import OneProcess, Workers
@@ -65,8 +66,13 @@ def begin(X: Any, target: Any, asked: Request, budget: float | str | None, engin
             if automatic:
                 run.search(workers)
             run.count_dimensions(workers)
-        kept = run.record(fingerprint, budget)
-        return Outcome(kept, run.maps(), _colors(given))
+        return _outcome(run, run.record(fingerprint, budget))
+
+
+def _outcome(run: Run, record: dict[str, Any]) -> Outcome:
+    """Return what a run leaves, while its folder is there."""
+    chosen = recommend(record).key if run.done() else None
+    return Outcome(record, run.maps(chosen), _colors(run.given))
 
 
 def _suited(
@@ -124,7 +130,7 @@ def again(X: Any, target: Any, record: Mapping[str, Any], engine: str = LOCAL) -
                 run.count_dimensions(workers)
             elif seen is not None and run.evidence is not None:
                 run.evidence["dimensions_unknown"] = seen["dimensions_unknown"]
-        return Outcome(run.record(fingerprint, told["budget"]), run.maps(), _colors(given))
+        return _outcome(run, run.record(fingerprint, told["budget"]))
 
 
 def settings_of(record: Any) -> Mapping[str, Any]:

@@ -296,10 +296,10 @@ def _picture(
     reliable = trust.pointwise(found.picture, len(Y)) if isinstance(found, trust.Trust) else None
     picture = page.figure(svg, caption)
     more = bool(drawn.arrows or drawn.centers or drawn.rows is not None)
-    far = [page.paragraph(subject.far_outside)] if subject.far_outside else []
+    said = [page.paragraph(text) for text in (subject.far_outside, subject.separate_scales) if text]
     return page.section(
         "The map",
-        *far,
+        *said,
         map_with_fallback(
             picture, Y, labels, color=color, color_name=name, hover=hover, trust=reliable, keep_static=more
         ),
