@@ -35,6 +35,8 @@ EXCEPTIONS = {
     ("report/comparison.py", "lowland.compare("): "the call for Python, beside the command",
     ("report/comparison.py", "target=…"): "the call for Python, beside the command",
     ("rows/row_source.py", "n_rows="): "blocks with a declared number of rows",
+    ("spectral/operators.py", "symmetric=True"): "operators are made in Python only",
+    ("spectral/solve.py", "symmetric=True"): "operators are made in Python only",
     ("spectral/variances.py", "n_columns="): "of the eigenvalues alone",
 }
 

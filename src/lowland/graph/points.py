@@ -131,7 +131,7 @@ class PointSet:
     def refuse_alone(self, separate: bool) -> None:
         """Raise if an object has no stored distance to any other; ``separate``: whether a parameter may allow it."""
         if self.metric.precomputed and sp.issparse(self.points):
-            refuse_alone(self.points, separate)
+            refuse_alone(self.points, separate, np.where(np.bincount(self.inverse) == 1, self.first, -1))
 
     def ranges(self) -> Array | None:
         """Return the range of each column, for dense rows under a metric that depends on the units of the columns."""

@@ -85,12 +85,14 @@ class GivenDistances(Searcher):
         return link
 
 
-def refuse_alone(known: Any, separate: bool = False) -> Any:
+def refuse_alone(known: Any, separate: bool = False, numbers: Array | None = None) -> Any:
     """Return distances of `known_distances`; raise if a row knows no other, an oversight where nothing allows it.
 
-    ``separate``: whether the rows may be components of their own if the caller says so, for the advice.
+    ``separate``: whether the rows may be components of their own if the caller says so, for the advice. ``numbers`` are
+    the rows' numbers in the data, -1 for points that stand for several equal rows, which are not alone.
     """
     alone = np.flatnonzero(np.diff(known.indptr) == 0)
+    alone = alone if numbers is None else numbers[alone][numbers[alone] >= 0]
     if not len(alone):
         return known
     advice = Message(", or use ", Setting("disconnected", "separate")) if separate else ""

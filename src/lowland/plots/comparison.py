@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..comparison.ranking import WORDS
+from ..core.message import Message, Setting
 from .panels import draw_panel, group_legend, panel_title, short_names
 from .parts import grid_lines, legend
 from .style import current, literal, new_figure, shorten
@@ -51,7 +52,7 @@ def comparison(
     if not maps:
         raise ValueError("there is no map to draw")
     if part not in ("all", "maps", "criteria"):
-        raise ValueError(f"part must be 'all', 'maps' or 'criteria'; got {part!r}")
+        raise ValueError(Message(Setting("part"), f" must be 'all', 'maps' or 'criteria'; got {part!r}"))
     down = -(-len(maps) // _ACROSS)
     across = min(_ACROSS, len(maps))
     high = {"maps": 2.9 * down, "criteria": 0.9 + 0.13 * len(maps) * (1 + len(next(iter(criteria.values()), ())))}

@@ -183,10 +183,8 @@ def correlation_circle(
     'PCA 2 (22.9 %)'
     """
     if color is not None and not isinstance(color, str):
-        raise ValueError(
-            "correlation_circle: color must be None, 'cos2' or 'contributions': the arrows are columns, and have no "
-            "values of rows; colour the rows of a biplot"
-        )
+        arrows = "the arrows are columns, and have no values of rows; colour the rows of a biplot"
+        raise ValueError(Message(Setting("color"), f" must be None, 'cos2' or 'contributions': {arrows}"))
     if color not in (None, "cos2", "contributions"):
         raise ValueError(Message(Setting("color"), f" must be None, 'cos2' or 'contributions'; got {color!r}"))
     found = model_axes(model, X, "correlation_circle").with_rows("correlation_circle")

@@ -171,9 +171,11 @@ def _check_scale(colors: Groups | Scale | None, limits: Any, color_map: Any) -> 
 
     if limits is not None and (colors is None or (isinstance(colors, Groups) and colors.named)):
         what = "the values of color are groups" if colors is not None else "color is None"
-        raise ValueError(f"color_limits are the ends of a scale of numbers, but {what}; leave color_limits out")
+        text = f" are the ends of a scale of numbers, but {what}; leave them out"
+        raise ValueError(Message(Setting("color_limits"), text))
     if not isinstance(color_map, Colormap) and color_map not in list(colormaps):
-        raise ValueError(f"color_map must be a matplotlib colour map or its name, such as 'magma'; got {color_map!r}")
+        known = "must be a matplotlib colour map or its name, such as 'magma'"
+        raise ValueError(Message(Setting("color_map"), f" {known}; got {color_map!r}"))
 
 
 def _axes(ax: Axes | None, n: int, groups: Groups | None) -> Axes:
