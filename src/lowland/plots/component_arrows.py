@@ -27,6 +27,10 @@ SCALINGS = {
     "correlation": "points: scores; arrows: correlations",
 }
 NAMES_MOST = 60  # more names of rows would cover the figure
+_NO_ROW_COLORS = (
+    " must be None, 'cos2' or 'contributions': the arrows are columns, and have no values of rows; colour the rows of a "
+    "biplot"
+)
 _REACH = 0.85  # length of the longest arrow, as a share of the distance of most points
 
 
@@ -183,8 +187,7 @@ def correlation_circle(
     'PCA 2 (22.9 %)'
     """
     if color is not None and not isinstance(color, str):
-        arrows = "the arrows are columns, and have no values of rows; colour the rows of a biplot"
-        raise ValueError(Message(Setting("color"), f" must be None, 'cos2' or 'contributions': {arrows}"))
+        raise ValueError(Message(Setting("color"), _NO_ROW_COLORS))
     if color not in (None, "cos2", "contributions"):
         raise ValueError(Message(Setting("color"), f" must be None, 'cos2' or 'contributions'; got {color!r}"))
     found = model_axes(model, X, "correlation_circle").with_rows("correlation_circle")
