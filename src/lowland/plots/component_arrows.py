@@ -28,8 +28,8 @@ SCALINGS = {
 }
 NAMES_MOST = 60  # more names of rows would cover the figure
 _NO_ROW_COLORS = (
-    " must be None, 'cos2' or 'contributions': the arrows are columns, and have no values of rows; colour the rows of a "
-    "biplot"
+    " must be None, 'cos2' or 'contributions': the arrows are columns, and have no values of rows; colour the rows "
+    "of a biplot"
 )
 _REACH = 0.85  # length of the longest arrow, as a share of the distance of most points
 
