@@ -405,7 +405,7 @@ def test_wrong_data_are_named(roll):
         lowland.compare(roll[:3], ["pca"])
     with pytest.raises(DataError, match="no column 'kind'"):
         lowland.compare(pl.DataFrame(roll, schema=["a", "b", "c"]), ["pca"], target="kind")
-    with pytest.raises(DataError, match="a dense square"):
+    with pytest.raises(DataError, match="a distance matrix must be dense here"):
         lowland.compare(sp.csr_array(np.ones((5, 5))), ["isomap"], metric="precomputed")
 
 

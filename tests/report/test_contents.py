@@ -387,7 +387,7 @@ def test_the_seed_and_the_memory_of_a_fit_are_said_once() -> None:
     X = np.random.default_rng(0).normal(size=(40, 5))
     model = lowland.PCA(2)
     text = Page(render_report(model, model.fit_transform(X), X=X, title="t", data_summary={})).text
-    assert "Random seed: 0, the default (random_state=None)." in text
+    assert "Random seed: 0, the default." in text
     assert "memory less than 1 MB" in text
 
 

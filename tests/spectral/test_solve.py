@@ -71,7 +71,7 @@ def test_choices(op, k, solver):
 
 
 def test_to_choose_for_few_pairs_forms_no_matrix(monkeypatch):
-    op = DoublyCentered(Dense(np.empty((2000, 2000)), symmetric=True))
+    op = DoublyCentered(Dense(np.zeros((2000, 2000)), symmetric=True))
     monkeypatch.setattr(op, "dense", lambda: pytest.fail("a centred copy was made only to choose"))
     assert choose(op, 2).solver == "krylov"
 

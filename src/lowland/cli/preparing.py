@@ -159,6 +159,8 @@ def columns_before_mixing(given: Input) -> pl.DataFrame | None:
     if traced.from_table and traced.rotation is None:
         return None
     kept = [name for name, _ in given.steps.steps if name in ("columns", "dates", "transform", "missing")]
+    if not kept or "texts" in given.steps.named_steps:  # terms are no columns of the table
+        return None
     frame = given.table.with_aside()
     raw = replace(given, rows=frame, shape=frame.shape, names=list(frame.columns))
     with warnings.catch_warnings():

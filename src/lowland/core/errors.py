@@ -110,6 +110,17 @@ class MemoryLimitError(LowlandError, MemoryError):
         super().__init__(message)
         self.reason = message if reason is None else reason
 
+    def __reduce__(
+        self,
+    ) -> tuple[Any, ...]:  # distributed and dask restore others by __new__, which MemoryError refuses
+        return _memory_error, (type(self), self.args, vars(self))
+
+
+def _memory_error(kind: type[MemoryLimitError], args: tuple[Any, ...], fields: dict[str, Any]) -> MemoryLimitError:
+    error = kind(*args)
+    vars(error).update(fields)
+    return error
+
 
 class FileSizeError(DataError, MemoryLimitError):
     """A file unpacks to more than the memory limit, or a damaged one claims to; raised before the allocation."""
