@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from ..core.errors import DataError, LowlandError, LowlandWarning, MissingExtraError, ModelFileError
+from ..core.lazy import no_garbage_collection
 from .answer import Answer, UsageError, fail, show, show_json, warn
 from .options import HIDDEN
 from .wording import command_options, in_words
@@ -48,10 +49,11 @@ def _run(words: list[str]) -> int:
 
 def _outcome(words: list[str]) -> int:
     """Run one command and print its result or error."""
-    from cyclopts import CycloptsError
+    with no_garbage_collection():
+        from cyclopts import CycloptsError
 
-    from .app import COMMANDS, app, command_of, options_of
-    from .options import Common
+        from .app import COMMANDS, app, command_of, options_of
+        from .options import Common
 
     debug, json = "--debug" in words, "--json" in words  # for errors while the options are parsed
     try:
