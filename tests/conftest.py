@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from lowland.contract.registry import METHODS
+from patients import make_patients
 
 QUICK = {  # parameters that make methods of many iterations short
     "autoencoder": {"hidden": (8,), "epochs": 4},
@@ -88,3 +89,9 @@ def backend(request):
 @pytest.fixture
 def rng():
     return np.random.default_rng(12345)
+
+
+@pytest.fixture(scope="module")
+def patients():
+    """A small table of patients."""
+    return make_patients()

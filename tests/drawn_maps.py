@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 SIZES = [(4.0, 3.0), (7.0, 5.4), (12.0, 8.0)]
 
@@ -58,3 +60,59 @@ def assert_apart(ax: Any) -> None:
             high = min(box.y1, found[other].y1) - max(box.y0, found[other].y0)
             assert min(wide, high) <= 1.0, f"{name} overlaps {other}"
     assert min(ax.bbox.size) > 0.2 * min(figure.size), f"nothing is left of the axes: {ax.bbox}"
+
+
+def letters_of(text: Any) -> list[Any]:
+    """The box of a text; of one that is turned by another angle than 90 degrees, small boxes along its line."""
+    box, angle = Text.get_window_extent(text), np.deg2rad(text.get_rotation())
+    cos, sin = abs(np.cos(angle)), abs(np.sin(angle))
+    if min(cos, sin) < 1e-6:
+        return [box]
+    high = text.get_fontsize() * text.figure.figure.dpi / 72
+    long = (box.width - high * sin) / cos if cos > sin else (box.height - high * cos) / sin
+    middle = np.array([box.x0 + box.x1, box.y0 + box.y1]) / 2
+    steps = np.linspace(-0.5, 0.5, 2 + int(2 * long / high)) * max(long - high, 0.0)
+    places = middle + steps[:, None] * [np.cos(angle), np.sin(angle)]
+    return [Bbox([place - high / 2, place + high / 2]) for place in places]
+
+
+def texts_of(ax: Any) -> dict[str, Any]:
+    """All visible texts of axes by name: title, names and numbers of axes, labels."""
+    drawn = getattr(ax, "_axis3don", ax.axison)
+    found = {"title": ax.title, "left title": ax._left_title} if drawn else {}
+    found |= {f"text {i}": text for i, text in enumerate(ax.texts)}
+    axes = {side: getattr(ax, f"{side}axis") for side in "xyz" if drawn and hasattr(ax, f"{side}axis")}
+    for side, axis in axes.items():
+        found[f"{side} label"] = axis.label
+        for i, tick in enumerate(ticks_of(axis, in_space="z" in axes)):
+            found |= {f"{side} tick {i}": tick.label1, f"{side} tick {i} of the other side": tick.label2}
+    return {f"{name} {text.get_text()!r}": text for name, text in found.items() if shown(text)}
+
+
+def ticks_of(axis: Any, in_space: bool) -> list[Any]:
+    """The ticks that are drawn; in space only a drawing places them."""
+    if not in_space:
+        return list(axis._update_ticks())
+    low, high = sorted(axis.get_view_interval())
+    return [tick for tick in axis.majorTicks[: len(axis.get_majorticklocs())] if low <= tick.get_loc() <= high]
+
+
+def assert_figure_apart(figure: Any) -> None:
+    """Check the texts and legends of all axes of a figure: none leaves it, and no two overlap."""
+    figure.draw_without_rendering()
+    found: dict[str, list[Any]] = {f"legend {i}": [part.get_window_extent()] for i, part in enumerate(figure.legends)}
+    for i, ax in enumerate(figure.axes):
+        found |= {f"{name} of axes {i}": letters_of(text) for name, text in texts_of(ax).items()}
+        if ax.get_legend() is not None:
+            found[f"legend of axes {i}"] = [ax.get_legend().get_window_extent()]
+    whole = figure.bbox
+    for name, boxes in found.items():
+        for box in boxes:
+            inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= whole.x1 + 1 and box.y1 <= whole.y1 + 1
+            assert inside, f"{name} leaves the figure: {box.extents.round()} of {whole.extents.round()}"
+    for one, two in combinations(found, 2):
+        for a, b in product(found[one], found[two]):
+            wide, high = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+            assert min(wide, high) <= 1.0, f"{one} overlaps {two}"
+    smallest = min(min(ax.bbox.size) for ax in figure.axes if ax.get_label() != "<colorbar>")
+    assert smallest > 0.08 * min(whole.size), f"nothing is left of some axes: {smallest}"

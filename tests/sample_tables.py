@@ -50,3 +50,10 @@ def lit_bumps(n, seed=0):
     height = np.exp(-(dx**2 + dy**2) / 0.25)
     light = params[:, 2:, None]  # the angle that the light comes from
     return (height * (1 + 4 * (dx * np.sin(light) + dy * np.cos(light)))).reshape(n, -1), params
+
+
+def plane(n: int, seed: int = 0) -> np.ndarray:
+    """Rows near a plane in eight dimensions."""
+    rng = np.random.default_rng(seed)
+    A = np.random.default_rng(99).standard_normal((2, 8))
+    return rng.standard_normal((n, 2)) @ A + 0.2 * rng.standard_normal((n, 8))

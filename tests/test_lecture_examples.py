@@ -16,10 +16,10 @@ import lowland
 from lowland.data import list_datasets, load_dataset
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "datasets.md"
-LINES = re.findall(r"^\| ([A-Z]\d+) \| (.+?) \| `(.+)` \|$", PAGE.read_text(encoding="utf-8"), flags=re.M)
+LINES = re.findall(r"^\| (.+?) \| `((?:ll|load|\(|\[).+)` \|$", PAGE.read_text(encoding="utf-8"), flags=re.M)
 FETCHED = [row.name for row in list_datasets() if row.kind == "fetched"]
-QUICK = {what: line for _, what, line in LINES if not any(f'"{name}"' in line for name in FETCHED)}
-ELSEWHERE = {what: line for _, what, line in LINES if what not in QUICK}
+QUICK = {what: line for what, line in LINES if not any(f'"{name}"' in line for name in FETCHED)}
+ELSEWHERE = {what: line for what, line in LINES if what not in QUICK}
 
 
 def value(what: str) -> Any:

@@ -12,8 +12,11 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import lowland
+from lowland import plots
 from lowland.dimension import advice
 from lowland.spectral import generalized_eigen
 from sample_tables import REFERENCE
@@ -605,3 +608,100 @@ def test_U8_two_concepts_appear_in_the_table_of_words(features):
     np.testing.assert_allclose(np.abs(index.documents_), np.abs(psi), atol=1e-5 * np.abs(psi).max())
     assert set(index.search("sql", k=5).indices.tolist()) == {0, 1, 2, 3, 4}
     assert set(index.search("likelihood", k=5).indices.tolist()) == {5, 6, 7, 8, 9}
+
+
+def ellipse(n=60):
+    """Points along (1, 0.45) with a little spread."""
+    rng = np.random.default_rng(3)
+    along, across = rng.standard_normal(n), 0.15 * rng.standard_normal(n)
+    return np.column_stack([along - 0.45 * across, 0.45 * along + across])
+
+
+def test_T2_axes_with_projection_sticks():
+    X = ellipse()
+    sticks = plots.axes_and_projections(X).collections[0].get_segments()
+    error = sum(float(((a - b) ** 2).sum()) for a, b in sticks)
+    np.testing.assert_allclose(error, (lowland.PCA(1).fit(X).residual(X) ** 2).sum(), rtol=1e-10)
+
+
+def test_T2_variance_along_candidate_directions():
+    X = ellipse()
+    axes = plots.variance_by_direction(X, candidates=[(1, 0.3), (1, 0.45)])
+    names = [line.get_label() for line in axes.lines]
+    shares = [np.var(X @ v / np.linalg.norm(v), ddof=1) for v in np.array([[1, 0.3], [1, 0.45]])]
+    assert shares[0] < shares[1] <= lowland.PCA(1).fit(X).eigenvalues_[0]
+    assert sum("0.3" in name for name in names) == sum("0.45" in name for name in names) == 1
+
+
+def test_T2_eigenfaces_and_faces_rebuilt_from_more_and_more_components():
+    X, _, _ = lowland.data.digits()
+    model = lowland.PCA(50).fit(X)
+    assert len([panel for panel in plots.eigenimages(model, (8, 8), n=6) if panel.images]) == 7  # and the mean
+    panels = plots.reconstructions(model, X, (8, 8), k=(0, 30, 40, 50), rows=[0])
+    errors = [((panel.images[0].get_array().ravel() - X[0]) ** 2).sum() for panel in panels if panel.images]
+    assert len(errors) == 5
+    assert (np.diff(errors) < 0).all()
+    assert errors[-1] == 0  # the image itself
+
+
+def test_T2_denoised_digits(rng):
+    X, _, _ = lowland.data.digits()
+    clean, test = X[:300].reshape(-1, 8, 8), X[300:304].reshape(-1, 8, 8)
+    found = lowland.images.denoise(test + 4 * rng.standard_normal(test.shape), "pca", clean=clean)
+    panels = found.plot()
+    assert sum(len(panel.images) for panel in panels) >= 2 * len(test)  # noisy and denoised
+
+
+def test_T2_concentric_spheres_under_three_kernels():
+    X, sphere = lowland.data.spheres(200, random_state=0)
+    maps = {
+        kernel: lowland.KernelPCA(2, kernel=kernel, **options).fit_transform(X)
+        for kernel, options in (("linear", {}), ("rbf", {}), ("poly", {"degree": 5}))
+    }
+    panels = plots.compare_grid(maps, color=sphere)
+    assert [panel.get_title() for panel in panels[:3]] == ["linear", "rbf", "poly"]
+
+
+def test_T2_path_and_straight_line_on_a_roll():
+    X, _ = lowland.data.swiss_roll(300, random_state=0)
+    axes = plots.neighbor_graph(X, n_neighbors=8, path=(0, 1))
+    path, line = (text.get_text() for text in axes.get_legend().get_texts())
+    assert float(path.split(": ")[1].split()[0]) > float(line.split(": ")[1])
+
+
+def test_T2_scatter_in_three_dimensions():
+    X, _ = lowland.data.swiss_roll(100, random_state=0)
+    assert plots.scatter(X, axes=(1, 2, 3)).name == "3d"
+
+
+def test_T4_polar_coordinates_straighten_a_ring_and_a_kernel_does_so_implicitly(rng):
+    angle, radius = rng.uniform(-np.pi, np.pi, 400), 1 + 0.05 * rng.standard_normal(400)
+    ring = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+    def polar(X):
+        return np.column_stack([np.hypot(*X.T), np.arctan2(X[:, 1], X[:, 0])])
+
+    plain = lowland.PCA(2).fit(ring)
+    with pytest.warns(lowland.LowlandWarning, match=r"column 1 holds 99\.9 % of the variance"):  # the angle
+        straight = make_pipeline(FunctionTransformer(polar), lowland.PCA(2)).fit(ring)
+    assert plain.explained_variance_ratio_[0] < 0.6
+    assert straight[-1].explained_variance_ratio_[0] > 0.99
+    disc = np.vstack([ring, 0.05 * rng.standard_normal((400, 2))])  # a kernel tells the ring from its centre
+    Y = lowland.KernelPCA(1, kernel="rbf", gamma=1.0).fit_transform(disc)[:, 0]
+    assert min(Y[:400].max() - Y[400:].min(), Y[400:].max() - Y[:400].min()) < 0
+
+
+def test_T7_histograms_as_features_and_an_exact_factorisation():
+    """Documents of any length are compared by shares of words; X = UΣVᵀ with as many components as the rank."""
+    terms = ["database", "sql", "index", "regression", "likelihood"]
+    texts = [" ".join(word for word, n in zip(terms, row, strict=True) for _ in range(n)) for row in TERMS]
+    encoder = lowland.steps.EncodeTexts(features="histogram").fit(texts)
+    X = encoder.transform(texts).toarray()
+    np.testing.assert_allclose(X.sum(axis=1), 1, rtol=1e-14)
+    np.testing.assert_allclose(encoder.transform([3 * f"{text} " for text in texts]).toarray(), X, rtol=1e-14)
+    svd = lowland.TruncatedSVD(5).fit(X)
+    U, s, Vt = np.linalg.svd(X, full_matrices=False)
+    np.testing.assert_allclose(svd.singular_values_, s, rtol=1e-12)
+    np.testing.assert_allclose(svd.transform(X) @ svd.components_, X, atol=1e-14)
+    np.testing.assert_allclose(np.abs(svd.components_), np.abs(Vt), atol=1e-12)  # unique up to signs: no ties here
+    np.testing.assert_allclose(np.abs(svd.transform(X)), np.abs(U * s), atol=1e-12)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from lowland import plots, quality
+from lowland import plots
 from lowland.plots.style import theme
 
 
@@ -28,7 +28,7 @@ def main(folder: Path) -> None:
     with theme("paper"):
         figures = {
             "downstream": plots.downstream(*hidden(), estimator="linear").figure,
-            "correlations": quality.column_groups(load_breast_cancer(as_frame=True).data).plot().figure,
+            "correlations": plots.column_groups(load_breast_cancer(as_frame=True).data).figure,
         }
     for name, figure in figures.items():
         figure.patch.set(facecolor="white", alpha=1.0)

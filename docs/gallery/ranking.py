@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lowland import plots
 from lowland.ranking import hits, pagerank
 
 
@@ -28,7 +29,8 @@ def main(folder: str) -> None:
     """Write both pictures."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     links = web()
-    for name, figure in (("pagerank", pagerank(links).figure()), ("hits", hits(links).figure())):
+    for name, found in (("pagerank", pagerank(links)), ("hits", hits(links))):
+        figure = plots.ranking(found)[0].figure
         path = Path(folder, f"ranking_{name}.png")
         figure.savefig(path, dpi=110, facecolor="white")
         print(path)

@@ -73,6 +73,22 @@ def test_compare_ranks_writes_and_repeats(run: Any, blobs: Path) -> None:
     assert Path("blobs-map.html").exists()
 
 
+def test_page_names_rows_and_shows_columns_on_hover(run: Any, blobs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lowland.explorer.fragment._read", lambda name: "let script;")
+    pl.read_csv(blobs).with_columns(key=pl.int_range(90).cast(pl.String) + "k").write_csv(blobs)
+    words = ("compare", blobs, "--methods", "pca", "--target", "kind", "--id", "key", "--hover", "c1,c3")
+    done = run(*words, "--report", "c.html", "--json")
+    assert done.code == 0, done.err
+    page = Path("c.html").read_text(encoding="utf-8")
+    assert "Columns of the data in this page, for hover, colour and search: key, c1, c3, kind." in page
+    assert '"17k"' in page
+    assert "--id key --hover c1,c3 --report c.html" in page
+    assert "--hover c1,c3" in done.json["next"]
+    assert "--hover requires a report: add --report FILE" in run(*words).err
+    missing = run("compare", blobs, "--hover", "c9", "--report", "d.html")
+    assert "no column 'c9'" in missing.err
+
+
 def test_compare_shows_a_table(run: Any, blobs: Path) -> None:
     done = run("compare", blobs, "--methods", "pca", "--drop", "c3")
     assert done.code == 0

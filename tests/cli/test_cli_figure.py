@@ -253,7 +253,7 @@ def test_plot_of_coordinates_made_elsewhere(run, table, frame, drawn) -> None:
     assert run("plot", "made.csv", *words, "--out", "map.png").code == 0
     assert drawn[0].axes[0].get_xlabel() == "east"
     for kind in ("quality_map", "shepard", "rnx"):
-        found = run("plot", "made.csv", table, *words, "--id", "name", "--kind", kind, "--out", f"{kind}.png")
+        found = run("plot", "made.csv", table, *words[:4], "--id", "name", "--kind", kind, "--out", f"{kind}.png")
         assert found.code == 0, found.err
     heights = drawn[2].axes[0].collections[0].get_offsets()[:, 1]
     assert heights.max() == pytest.approx(pdist(Y).max()), "distances in the map are on the vertical axis"
@@ -292,3 +292,86 @@ def test_correlations_say_that_they_wrote_the_figure(run, table) -> None:
     done = run("correlations", table, "--id", "name", "--figure", "c.png")
     assert done.code == 0, done.err
     assert "Wrote c.png." in done.err
+
+
+# -- what a kind cannot show ------------------------------------------------------------------------------
+
+
+def test_only_kinds_that_colour_rows_take_a_column_of_colours(run, table, model) -> None:
+    kinds = run("plot", model, table, "--out", "m.png", "--json").json["kinds"]
+    coloured = {"map", "biplot", "neighbor_graph"}
+    assert coloured < set(kinds)
+    for kind in kinds:
+        done = run("plot", model, table, "--kind", kind, "--color", "kind", "--out", f"{kind}.png")
+        if kind in coloured:
+            assert done.code == 0, done.err
+        else:
+            assert done.code == 2, kind
+            assert f"--color kind: a figure of the kind {kind} does not colour rows; remove it" in done.err
+            assert not Path(f"{kind}.png").exists()
+
+
+def test_the_column_of_colours_of_a_reduction_is_for_its_other_outputs_too(run, table) -> None:
+    words = ("--color", "kind", "--out", "flat.csv", "--figure", "c.png", "--figure-kind", "correlation_circle")
+    assert run("reduce", table, *words).code == 0
+
+
+@pytest.mark.parametrize("kind", ["shepard", "rnx"])
+def test_a_comparison_with_the_data_is_of_the_chosen_axes(run, table, frame, drawn, kind) -> None:
+    assert run("reduce", table, "--components", 3, "--out", "flat.csv").code == 0
+    Y = pl.read_csv("flat.csv").select("pca0", "pca1", "pca2").to_numpy()
+    X = frame.select("a", "b", "c").to_numpy()
+    assert run("plot", "flat.csv", table, "--kind", kind, "--axes", "1,pca2", "--out", "p.png").code == 0
+    assert run("evaluate", table, "flat.csv", "--figure", "e.png", "--figure-kind", kind, "--axes", "1,3").code == 0
+    assert run("plot", "flat.csv", table, "--kind", kind, "--out", "all.png").code == 0
+
+    def shown(figure) -> list:
+        ax = figure.axes[0]
+        return [np.asarray(line.get_ydata()).tolist() for line in ax.lines] + [
+            marks.get_offsets().tolist() for marks in ax.collections if hasattr(marks, "get_offsets")
+        ]
+
+    want = shown(getattr(lowland.plots, kind)(Y[:, [0, 2]], X).figure)
+    assert shown(drawn[0]) == shown(drawn[1]) == want
+    assert shown(drawn[2]) != want
+    done = run("plot", "flat.csv", table, "--kind", kind, "--axes", "1,9", "--out", "none.png")
+    assert done.code == 2
+    assert "axis 9 was not kept, only 3 were" in done.err
+
+
+# -- names of axes ----------------------------------------------------------------------------------------
+
+
+def test_axes_may_be_named_as_in_the_figure(run, table, drawn) -> None:
+    words = ("--components", 3, "--out", "flat.csv", "--model", "m.lowland", "--figure", "map.png")
+    assert run("reduce", table, *words, "--axes", "PCA 3,PCA 1").code == 0
+    assert run("plot", "m.lowland", table, "--axes", "PCA 3,PCA 1", "--out", "p.png").code == 0
+    words = ("--axes", "PCA 3,PCA 1", "--figure", "t.png", "--out", "t.csv")
+    assert run("transform", "m.lowland", table, *words).code == 0
+    words = ("--kind", "biplot", "--axes", "PCA 3,PCA 1", "--out", "b.png")
+    assert run("plot", "m.lowland", table, *words).code == 0
+    assert run("outliers", table, "--figure", "o.png", "--axes", "PCA 3,pca0").code == 0
+    for figure in drawn:
+        ax = figure.axes[0]
+        assert ax.get_xlabel().startswith("PCA 3 (")
+        assert ax.get_ylabel().startswith("PCA 1 (")
+
+
+@pytest.mark.parametrize("axes", ["PC1", "tsne0,1", "0,1"])
+def test_names_of_no_axes_are_refused_before_anything_is_written(run, table, model, axes) -> None:
+    for words in (
+        ("reduce", table, "--model", "new.lowland"),
+        ("reduce", table, "--components", "90%"),
+        ("transform", model, table),
+        ("evaluate", table, "whole.csv"),
+    ):
+        done = run(*words, "--out", "none.csv", "--figure", "none.png", "--axes", axes)
+        assert done.code == 2, words
+        assert f"--axes {axes}: there is no axis " in done.err
+        assert not any(Path(name).exists() for name in ("none.csv", "none.png", "new.lowland"))
+
+
+@pytest.mark.parametrize("axes", ["PCA 3,PCA 1", "pca2"])
+def test_an_axis_by_name_that_will_not_be_kept_names_the_remedy(run, axes) -> None:
+    done = run("reduce", "nowhere.csv", "--out", "none.csv", "--figure", "none.png", "--axes", axes)
+    assert "axis 3 was not kept, only 2 were; fit with --components 3" in done.err

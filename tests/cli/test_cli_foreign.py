@@ -28,7 +28,7 @@ def points(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     theirs, ours = importlib.metadata.entry_points, {"group": "lowland.methods"}  # other packages ask for their own
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **which: found if which == ours else theirs(**which))
-    for name, value in (("_guests", {}), ("broken", {}), ("_read", False)):
+    for name, value in (("_plugins", {}), ("broken", {}), ("_read", False)):
         monkeypatch.setattr(plugins, name, value)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -61,3 +63,21 @@ def test_supplementary_rows_keep_the_static_picture(run: Any, table: Path) -> No
     done = run("reduce", table, "--supplementary-rows", table, "-o", "y.csv", "--report", "y.html")
     assert done.code == 0, done.err
     assert "data-lowland-fallback" not in Path("y.html").read_text()
+
+
+def test_columns_of_different_kinds_have_scales_of_their_own(run: Any, table: Path, frame: pl.DataFrame) -> None:
+    wide = frame.with_columns(far=pl.int_range(pl.len()) * 1000.0, near=pl.int_range(pl.len()) % 7)
+    wide.write_csv("wide.csv")
+    said = "The axes have separate scales: the range of far is"
+    assert run("evaluate", "wide.csv", "--x", "near", "--y", "far", "--report", "e.html").code == 0
+    assert said in Path("e.html").read_text()
+    for axis in data_of("e.html")["axes"]:
+        values = np.frombuffer(base64.b64decode(axis["values"]["data"]), "<f4")
+        assert (values.min(), values.max()) == (0, 1)
+    static = Path("e.html").read_text().partition('id="map-static"')[2].partition("</figure>")[0]
+    heights = [float(y) for y in re.findall(r'<use [^>]*y="([0-9.]+)"', static)]
+    widths = [float(x) for x in re.findall(r'<use [^>]*x="([0-9.]+)"', static)]
+    assert max(widths) - min(widths) > 0.5 * (max(heights) - min(heights)), "the static map is no line either"
+    wide.select(pca0="near", pca1="far").write_csv("map.csv")  # a map of a known method has one unit
+    assert run("evaluate", "wide.csv", "map.csv", "--report", "m.html").code == 0
+    assert said not in Path("m.html").read_text()

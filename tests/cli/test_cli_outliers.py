@@ -273,3 +273,27 @@ def test_of_several_flagged_rows_the_most_extreme_is_named_and_the_column_that_l
     assert "Most extreme: line 11 (b = 512000" in done.err
     assert "The column `unusual` of the output lists them for each row." in done.err
     assert "b = 512000" in pl.read_csv("placed.csv")["unusual"][9]
+
+
+@pytest.mark.parametrize(
+    "words", [("--categories", "famd"), ("--categories", "one-hot", "--scaler", "standard", "--pre", "pca:2")]
+)
+def test_unusual_values_after_mixing_steps_are_those_of_the_table(run: Any, words: tuple[str, ...]) -> None:
+    rng = np.random.default_rng(0)
+    age = rng.normal(50, 9, 200)
+    age[7] = 400
+    frame = pl.DataFrame(
+        {
+            "id": [f"p{i}" for i in range(200)],
+            "age": age,
+            "height": rng.normal(170, 9, 200),
+            "sex": ["fm"[i % 2] for i in range(200)],
+            "ward": ["abc"[i % 3] for i in range(200)],
+        }
+    )
+    frame.write_csv("mixed.csv")
+    done = run("outliers", "mixed.csv", "--id", "id", *words, "--json")
+    assert done.code == 0, done.err
+    assert done.json["columns"][0][0]["column"] == "age"
+    assert done.json["columns"][0][0]["value"] == 400
+    assert "Unusual values of p7: age = 400" in done.json["summary"]

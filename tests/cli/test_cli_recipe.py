@@ -372,3 +372,32 @@ def test_a_missing_category_is_not_said_to_be_filled(run: Any, tmp_path: Path) -
     assert "may also be empty" in run("transform", "m.lowland", "new.csv").err
     table.with_columns(sex=pl.lit(None)).write_csv(tmp_path / "empty.csv")
     assert run("transform", "m.lowland", "empty.csv").code == 0
+
+
+def test_flag_marks_rows_off_the_axes_of_pre(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 10)) * 3 + 0.05 * rng.standard_normal((300, 10))
+    V = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2]
+    new = X[:3].copy()
+    new[1] += 100 * V[5]
+    names = [f"c{j}" for j in range(10)]
+    pl.DataFrame(X, schema=names).write_csv("train.csv")
+    pl.DataFrame(new, schema=names).write_csv("new.csv")
+    for method in ("isomap", "pca"):
+        done = run("reduce", "train.csv", "-m", method, "--pre", "pca:2", "-o", "m.csv", "--model", "m.lowland")
+        assert done.code == 0, done.err
+        done = run("transform", "m.lowland", "new.csv", "--flag", "-o", "f.csv", "--report", "r.html", "--json")
+        assert done.code == 0, done.err
+        assert "valid feature names" not in done.err
+        assert pl.read_csv("f.csv")["novel"].to_list() == [0, 1, 0]
+        assert done.json["novel"] == 1
+
+
+def test_unseen_is_refused_without_new_rows(run: Any, tmp_path: Path) -> None:
+    pl.DataFrame({"a": range(20), "b": [i * i % 7 for i in range(20)], "c": list("xy" * 10)}).write_csv("t.csv")
+    commands = (["dimension"], ["outliers"], ["correlations"], ["compare"], ["evaluate", "t.csv"], ["plot"])
+    for command, *more in commands:
+        out = ["-o", "p.png"] if command == "plot" else []
+        done = run(command, "t.csv", *more, "--categories", "one-hot", "--unseen", "ignore", *out)
+        assert done.code == 2, command
+        assert "--unseen ignore is for new rows, and this command has none" in done.err

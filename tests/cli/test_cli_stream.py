@@ -130,6 +130,44 @@ def test_checkpoint(run, big):
     assert "--checkpoint is for methods that are fitted in passes" in got.err
 
 
+def test_an_interrupted_reduce_continues_from_its_checkpoint(run, big, monkeypatch):
+    """Interrupted in the fit, and in the file that is written after it."""
+    from lowland.streaming import checkpoint, output
+
+    np.save("long.npy", np.random.default_rng(0).standard_normal((300_000, 4)))
+    words = ("reduce", "long.npy", "-m", "pca", "--stream", "-o")
+    assert run(*words, "want.npy").code == 0
+    monkeypatch.setattr(checkpoint.Checkpoint, "due", lambda self: True)
+    own, left = checkpoint.Checkpoint.keep, 2
+
+    def keep(self, progress):
+        nonlocal left
+        own(self, progress)
+        left -= 1
+        if left == 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint.Checkpoint, "keep", keep)
+    assert run(*words, "map.npy", "--checkpoint", "state").code != 0
+    assert not os.path.exists("map.npy")
+    assert os.listdir("state")
+    with monkeypatch.context() as patch:
+        patch.setattr(output, "of_method", lambda *_: _failing())
+        got = run(*words, "map.npy", "--checkpoint", "state")
+    assert got.code != 0
+    assert "continued from state: 131,072 rows were not read again" in got.err
+    got = run(*words, "map.npy", "--checkpoint", "state")
+    assert got.code == 0, got.err
+    assert "continued from state: " in got.err
+    assert Path("map.npy").read_bytes() == Path("want.npy").read_bytes()
+    assert not os.path.exists("state")
+
+
+def _failing():
+    raise OSError("no space left on device")
+    yield
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -246,3 +284,63 @@ def test_a_checkpoint_keeps_the_passes_of_steps(run, big):
     got = run("reduce", "big.parquet", "-m", "isomap", *steps, "--checkpoint", "state")
     assert got.code == 2
     assert "Isomap is fitted to a sample: remove it" in got.err
+
+
+@pytest.fixture
+def late(tmp_path, monkeypatch):
+    """A column of whole numbers with a fraction far behind the beginning, which settles its type."""
+    from lowland.data.scans import text
+
+    monkeypatch.setattr(text, "_BLOCK_BYTES", 1 << 14)
+    monkeypatch.setattr(text, "_LOOK_BYTES", 1 << 14)
+    rows = [f"{i % 97},{i * 7 % 13},{i % 3}" for i in range(60_000)]
+    rows[59_990] = "1.5,3,A1"
+    (tmp_path / "late.csv").write_text("x,y,code\n" + "\n".join(rows) + "\n")
+
+
+@pytest.mark.parametrize("steps", [(), ("--scale",), ("--missing", "median")], ids=["plain", "scale", "median"])
+def test_later_fractions_are_read_with_and_without_a_copy(run, late, steps):
+    words = ("reduce", "late.csv", "-m", "pca", "--columns", "x,y", *steps, "-o")
+    assert run(*words, "want.csv").code == 0
+    for out, more in (("a.csv", ("--stream",)), ("b.csv", ("--stream", "--scratch", "none"))):
+        got = run(*words, out, *more)
+        assert got.code == 0, got.err
+        assert Path(out).read_bytes() == Path("want.csv").read_bytes()
+    with lowland.config(memory_limit="750kB"):
+        got = run(*words, "c.csv")
+    assert got.code == 0, got.err
+    assert "late.csv is read in blocks" in got.err
+    assert Path("c.csv").read_bytes() == Path("want.csv").read_bytes()
+
+
+def test_the_option_that_an_error_names_helps(run, late):
+    """Columns that are copied have one type; the option in the error is one that is accepted and has an effect."""
+    import re
+    import shlex
+
+    Path("two.csv").write_text("\n".join(line.rpartition(",")[0] for line in Path("late.csv").read_text().splitlines()))
+    words = ("reduce", "two.csv", "-m", "pca", "--keep-columns", "--stream", "-o", "a.csv")
+    got = run(*words)
+    assert got.code == 3
+    found = re.search(r"column 'x' has a fraction in row 59990, .* read it with (--types \S+)", got.err)
+    assert found, got.err
+    got = run(*words, *shlex.split(found[1]))
+    assert got.code == 0, got.err
+    assert pl.read_csv("a.csv")["x"][59_990] == 1.5
+
+
+def test_types_of_columns_reach_the_table_that_is_read_in_blocks(run, late):
+    words = ("reduce", "late.csv", "--categories", "one-hot", "--types", "category=code", "-o")
+    assert run(*words, "want.parquet").code == 0
+    got = run(*words, "got.parquet", "--stream")
+    assert got.code == 0, got.err
+    assert pl.read_parquet("got.parquet").equals(pl.read_parquet("want.parquet"))
+    Path("empty.csv").write_text("x,y\n" + "1,\n" * 9000 + "2,2.5\n3,1\n")
+    got = run("dimension", "empty.csv", "--stream")
+    assert got.code == 3
+    assert "read it with --types number=y" in got.err
+    got = run("reduce", "empty.csv", "--stream", "--missing", "mean", "-o", "a.csv", "--types", "number=y")
+    assert got.code == 0, got.err
+    got = run("dimension", "empty.csv", "--stream", "--types", "category=y")
+    assert got.code == 2
+    assert "steps before the method need the table in memory" in got.err

@@ -259,12 +259,16 @@ def laboratory(run, tmp_path):
 
 
 def test_the_figure_that_plot_suggests_keeps_the_options_of_reading(run, laboratory, tmp_path):
-    words = [*laboratory, "--color", "outcome", "--kind", "scree"]
-    done = run("plot", "lab.lowland", "lab.csv", *words, "--out", "scree.png", "--json")
-    assert done.code == 0, done.err
-    following = shlex.split(done.json["next"])
-    assert {*laboratory, "--color", "outcome"} <= set(following)
-    assert run(*following[1:]).code == 0
+    for words in (["--kind", "scree"], ["--kind", "map", "--color", "outcome"]):
+        done = run("plot", "lab.lowland", "lab.csv", *laboratory, *words, "--out", "drawn.png", "--json")
+        assert done.code == 0, done.err
+        following = shlex.split(done.json["next"])
+        assert {*laboratory} <= set(following)
+        assert run(*following[1:]).code == 0
+    refused = run(
+        "plot", "lab.lowland", "lab.csv", *laboratory, "--kind", "scree", "--color", "outcome", "--out", "s.png"
+    )
+    assert (refused.code, "does not colour rows" in refused.err) == (2, True)
     table = run("plot", "lab-map.csv", "--color", "outcome", "--out", "m.png", "--json")
     assert shlex.split(table.json["next"])[:2] == ["lowland", "evaluate"]
 

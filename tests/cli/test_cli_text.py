@@ -95,7 +95,7 @@ def test_additions_replace_the_file_or_write_another(run: Run, index: Path, docs
         (["search", "i.lowland", " "], 3, "the query is empty"),
         (["search", "absent.lowland", "heat"], 3, "absent.lowland"),
         (["similar", "i.lowland", "n99"], 3, "no document named 'n99'"),
-        (["similar", "i.lowland", "99"], 3, "none of the 60 documents"),
+        (["similar", "i.lowland", "99"], 3, "not one of the 60 documents"),
         (["add", "i.lowland", "docs.jsonl"], 3, "names"),
         (["index", "docs.jsonl", "--out", "i.csv"], 2, "error: --out i.csv: this file extension"),
         (["index", "absent.jsonl", "--out", "k.lowland"], 3, "'absent.jsonl' is no file or folder\n"),

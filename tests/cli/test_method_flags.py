@@ -61,3 +61,10 @@ def test_old_names_still_work(run: Any, table: str) -> None:
     assert run("reduce", table, "--out", "y.csv").code == 0
     new = run("evaluate", table, "y.csv", "--quality-neighbors", "5", "--json").json
     assert run("evaluate", table, "y.csv", "--neighbors", "5", "--json").json["measures"] == new["measures"]
+
+
+def test_a_misspelt_parameter_of_the_method_is_answered_with_its_name(run: Any, table: Path) -> None:
+    done = run("reduce", table, "--method", "isomap", "--n-neighbours", "5")
+    assert done.code == 2
+    assert "unknown option --n-neighbours. Did you mean --n-neighbors?" in done.err
+    assert "Did you mean --n-components?" in run("reduce", table, "--n-componets", "2").err

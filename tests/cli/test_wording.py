@@ -1,12 +1,17 @@
 """What the library advises, in the words of each command."""
 
+import pickle
 import warnings
 
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse as sp
 
+import lowland
+from lowland.cli.answer import UsageError
 from lowland.cli.app import COMMANDS, options_of
+from lowland.cli.figures import DrawnMap, _of_model
 from lowland.cli.wording import command_options, in_words
 from lowland.core.message import KNOWN_PAIRS, SCALE, SCALED_METRIC, Configuration, Estimator, Message, Owner, Setting
 
@@ -226,3 +231,154 @@ def test_too_many_components_of_the_method_before_are_told_by_its_option(run, tm
     assert "t.csv: PCA: --pre pca:99 is more than min(rows, columns) = 3 " in done.err
     assert "; ask for 3 at most" in done.err
     assert "--components" not in done.err
+
+
+@pytest.fixture
+def plain(run, tmp_path):
+    """Write a table of 30 rows and 4 columns of numbers, and one of two kinds."""
+    frame = pl.DataFrame(np.random.default_rng(0).normal(size=(30, 4)), schema=list("abcd"))
+    frame.write_csv(tmp_path / "t.csv")
+    frame.with_columns(pl.Series("kind", ["x", "y"] * 15)).write_csv(tmp_path / "kinds.csv")
+    return run
+
+
+def test_methods_name_their_parameters_as_options(plain, tmp_path):
+    def err(*words):
+        return plain("reduce", "t.csv", "--out", "o.csv", *words).err
+
+    np.save(tmp_path / "w.npy", np.eye(3))
+    shape = "ICA: --set w_init must be a finite 2 × 2 matrix, one row for each source; its shape is (3, 3)"
+    assert shape in err("--method", "ica", "--set", "w_init=w.npy")
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        said = err("--method", "autoencoder", "--set", "device=cuda")
+        assert "t.csv: Autoencoder: --set device=cuda needs a GPU" in said
+        assert "Use --set device=cpu, or install" in said
+
+
+def test_one_pair_of_near_rows_is_told_with_the_stress_as_it_is_set(plain, tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    X[1] = X[0] + 1e-13
+    np.save(tmp_path / "near.npy", X)
+    done = plain("reduce", "near.npy", "--method", "metric-mds", "--set", "stress=sammon", "--out", "o.csv")
+    assert "MetricMDS: 1 pair of different rows has distance 0 or nearly 0" in done.err
+    assert "the weights of --set stress=sammon are unbounded" in done.err
+    with pytest.warns(lowland.LowlandWarning, match="1 pair of different rows.*the weights of stress='sammon'"):
+        lowland.MetricMDS(stress="sammon").fit(X)
+
+
+def test_downstream_names_options_and_not_its_function(plain):
+    def err(*words):
+        return plain("downstream", "kinds.csv", "--target", "kind", *words).err
+
+    assert err("--components", "2,90") == "error: kinds.csv: --components must be whole numbers from 1 to 4; got 90\n"
+    assert "kinds.csv: the method 'pls' needs a numeric target" in err("--methods", "pls")
+    assert "name each method once" in err("--methods", "pca,pca")
+
+
+def test_more_components_than_terms_are_told_by_the_option_of_the_index(run, tmp_path):
+    (tmp_path / "docs").mkdir()
+    for i, text in enumerate(("cats and dogs", "dogs and mice", "mice and cats")):
+        (tmp_path / "docs" / f"{i}.txt").write_text(text)
+    done = run("text", "index", "docs", "--components", 50, "--out", "i.lowland")
+    assert "LatentSemanticIndex: --components 50 is more than min(documents, terms) = 3" in done.err
+    with pytest.raises(lowland.DataError, match="LatentSemanticIndex: n_components=50 is more than min"):
+        lowland.text.LatentSemanticIndex(50).fit(tmp_path / "docs")
+
+
+def test_a_sparse_table_is_made_dense_in_words(run, tmp_path):
+    rows = sp.random_array((30, 20), density=0.2, format="csr", rng=np.random.default_rng(0))
+    sp.save_npz(tmp_path / "s.npz", rows)
+    done = run("reduce", "s.npz", "--method", "isomap", "--set", "metric=chebyshev", "--out", "o.csv")
+    assert done.err.endswith("use one of these, or pass a dense table if it fits in memory\n")
+    with pytest.raises(lowland.DataError, match=r"or pass a dense array, X.toarray\(\), if it fits in memory"):
+        lowland.Isomap(metric="chebyshev").fit(rows)
+
+
+def test_kernel_values_that_are_distances_lead_to_the_method_for_them(run, tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    D = np.linalg.norm(X[:, None] - X[None], axis=2)
+    np.save(tmp_path / "d.npy", D)
+    done = run("reduce", "d.npy", "--method", "kernel_pca", "--set", "kernel=precomputed", "--out", "o.csv")
+    assert "Are these distances? Then use --method classical_mds --set metric=precomputed; a kernel" in done.err
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lowland.LowlandWarning)
+        method = run("reduce", "d.npy", *["--method", "classical_mds", "--set", "metric=precomputed", "--out", "o.csv"])
+    assert method.code == 0
+
+
+def test_a_kind_of_figure_is_refused_without_the_list_for_python(plain):
+    assert plain("reduce", "t.csv", "--out", "o.csv", "--model", "m.lowland").code == 0
+    done = plain("plot", "m.lowland", "t.csv", "--kind", "biplot", "--axes", "1,2,3", "--out", "f.png")
+    assert (done.code, "These can be drawn" in done.err) == (2, False)
+    model = lowland.load("m.lowland")
+    drawn = DrawnMap(None, [], [], None, None, None, meaningful=True)
+    rows = pl.read_csv("t.csv").to_numpy()
+    with pytest.raises(UsageError) as caught, command_options(lambda: options_of(["plot"])):
+        _of_model(drawn, "u_matrix", None, model, rows, "--kind")
+    assert in_words(caught.value.args[0]).startswith("--kind u_matrix: 'u_matrix' cannot be drawn from this PCA: ")
+    assert "These can be drawn" not in caught.value.args[0]
+
+
+def test_reasons_are_told_without_advice(run, tmp_path, monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    pl.DataFrame(rows, schema=list("abcd")).write_csv(tmp_path / "t.v1. final.csv")
+    monkeypatch.setenv("LOWLAND_MEMORY_LIMIT", "1kB")
+    told = run("reduce", "t.v1. final.csv").err.splitlines()[0]
+    assert told.startswith("t.v1. final.csv is read in blocks: reading t.v1. final.csv would take ")
+    assert told.endswith("; the memory limit is 1 kB")
+
+
+def test_reasons_of_memory_errors_are_parts_of_their_messages():
+    with lowland.config(memory_limit=1000):
+        with pytest.raises(lowland.MemoryLimitError) as caught:
+            lowland.plan(lowland.PCA(2), shape=(1000, 20)).require()
+        error = caught.value
+    assert str(error).startswith(f"{error.reason}. To continue: ")
+    assert error.reason.endswith("; the memory limit is 1 kB")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.reason) == (str(error), error.reason)
+    assert lowland.MemoryLimitError("full").reason == "full"
+
+
+def test_new_rows_with_other_columns_are_told_the_columns_without_code():
+    import pandas as pd
+
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = lowland.PCA(1).fit(pd.DataFrame(X, columns=["a", "b"]))
+    with pytest.raises(lowland.DataError) as caught:
+        model.transform(pd.DataFrame(X, columns=["a", "c"]))
+    assert "in their order, X[model.feature_names_in_]: 'a', 'b'." in str(caught.value)
+    assert in_words(caught.value.args[0]).endswith("Give the columns of the fit in their order: 'a', 'b'.")
+
+
+def test_errors_within_blocks_and_trials_keep_their_parts():
+    def blocks():
+        yield np.ones((3, 2))
+        yield np.array([["a", "b"]], dtype=object)
+
+    with pytest.raises(lowland.DataError) as caught:
+        lowland.PCA(1).fit(lowland.RowSource.from_blocks(blocks))
+    assert str(caught.value).startswith("block 1: ")
+    assert isinstance(caught.value.args[0], Message)
+    rng = np.random.default_rng(0)
+    methods = ["pca", lowland.LLE(n_neighbors=45)]
+    found = lowland.quality.downstream(
+        rng.normal(size=(50, 4)), ["x", "y"] * 25, methods=methods, components=[2], random_state=0
+    )
+    (why,) = found.skipped.values()
+    assert "n_neighbors=45" in why
+    with command_options(lambda: options_of(["reduce"])):
+        assert "--set n_neighbors=45" in in_words(why)
+
+
+def test_a_scaling_of_texts_is_refused_by_its_option(plain):
+    done = plain("reduce", "kinds.csv", "--texts", "tfidf", "--columns", "kind", "--scaler", "robust", "--out", "o.csv")
+    assert done.err == "error: --scaler robust has no effect on texts; leave it out, or leave out --texts\n"
+    with pytest.raises(ValueError, match="recipe: scale='robust' has no effect on texts; leave it out"):
+        lowland.recipe(texts="tfidf", scale="robust")
+
+
+def test_placement_is_named_as_the_command_does(plain):
+    done = plain("reduce", "t.csv", "--stream", "--placement", "interpolate", "--out", "o.npy")
+    assert done.err.endswith("rows cannot be placed by interpolation; use --placement transform\n")

@@ -17,12 +17,8 @@ import pytest
 import scipy.sparse as sp
 
 import lowland
+from comparison_record import entry
 from lowland.core.errors import Cancelled, DataError, LowlandError
-
-
-def entry(comparison: lowland.Comparison, key: str) -> dict:
-    return next(e for e in comparison.record["candidates"] if e["key"] == key)
-
 
 # -- what is found ----------------------------------------------------------------------------------------
 
@@ -409,7 +405,7 @@ def test_wrong_data_are_named(roll):
         lowland.compare(roll[:3], ["pca"])
     with pytest.raises(DataError, match="no column 'kind'"):
         lowland.compare(pl.DataFrame(roll, schema=["a", "b", "c"]), ["pca"], target="kind")
-    with pytest.raises(DataError, match="a dense square"):
+    with pytest.raises(DataError, match="a distance matrix must be dense here"):
         lowland.compare(sp.csr_array(np.ones((5, 5))), ["isomap"], metric="precomputed")
 
 

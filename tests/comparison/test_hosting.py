@@ -33,7 +33,7 @@ class Place:
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     found = Place(tmp_path)
-    monkeypatch.setattr(hosting, "here", lambda engine: found)
+    monkeypatch.setattr(hosting, "worker_side", lambda engine: found)
     yield found
     found.held = False
     until = time.monotonic() + 10

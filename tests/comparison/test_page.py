@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
+import lowland
 from lowland.plots.comparison import comparison
 
 
@@ -65,7 +68,7 @@ def test_a_figure_of_one_dimension_and_no_classes():
     assert figure.axes[-1].get_xlim()[0] < -0.1
 
 
-def test_the_page_is_one_file_that_loads_nothing(found, tmp_path):
+def test_the_page_is_one_file_that_loads_nothing(found, tmp_path, with_script):
     found.to_html(tmp_path / "page.html", title="Rolls & <sheets>", command="lowland compare roll.csv")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<h1>Rolls &amp; &lt;sheets&gt;</h1>" in text
@@ -73,9 +76,64 @@ def test_the_page_is_one_file_that_loads_nothing(found, tmp_path):
     assert "lowland.Isomap(" in text
     assert "lowland compare roll.csv" in text
     assert not re.search(r"<(link|iframe)|src=\"http|url\(http", text)
-    assert re.findall(r"<script[^>]*>", text) == ['<script type="application/json" id="lowland-report">']
+    scripts = re.findall(r"<script[^>]*>", text)
+    data = [f'<script type="application/json" id="{name}">' for name in ("map-data", "lowland-report")]
+    assert [scripts[0], scripts[2]] == data
+    assert len(scripts) == 3
+    nonce = re.fullmatch(r'<script nonce="(\w{40})">', scripts[1])[1]
+    assert f"script-src 'nonce-{nonce}'\"" in text
     for reason in found.recommend().reasons:
         assert reason.split(":")[0][:40].replace("'", "&#x27;") in text
+
+
+@pytest.fixture
+def with_script(monkeypatch):
+    monkeypatch.setattr("lowland.explorer.fragment._read", lambda name: "let script;")
+
+
+def test_the_recommended_map_is_interactive(found, tmp_path, with_script):
+    rows = [f"row-{i}" for i in range(600)]
+    hover = {"height": [float(i) for i in range(600)]}
+    found.to_html(tmp_path / "page.html", names=rows, names_title="key", hover=hover)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="map-data">(.*?)</script>', text, re.DOTALL)[1])
+    assert [column["name"] for column in data["columns"]] == ["key", "height", "target"]
+    assert (data["id"], data["color"], data["total"]) == (0, 2, 600)
+    placed = found.maps[found.recommend().key]
+    assert unpacked(data["rows"]).tolist() == placed.rows.tolist()
+    assert data["columns"][0]["values"] == [rows[i] for i in placed.rows]
+    assert unpacked(data["columns"][1]["values"]).tolist() == placed.rows.tolist()
+    assert unpacked(data["trust"]["values"]) == pytest.approx(placed.kept, abs=1e-6)
+    assert "Columns of the data in this page, for hover, colour and search: key, height, target." in text
+    with pytest.raises(ValueError, match="height has 599 values for 600 points"):
+        found.to_html(tmp_path / "page.html", hover={"height": hover["height"][1:]})
+
+
+def unpacked(packed):
+    kind = {"i32": "<i4", "f32": "<f4", "u8": "u1", "i8": "i1", "i16": "<i2"}[packed["type"]]
+    return np.frombuffer(base64.b64decode(packed["data"]), dtype=kind)
+
+
+def test_only_the_recommended_map_has_the_share_of_neighbours_that_it_keeps(found, roll):
+    chosen = found.recommend().key
+    assert [key for key, placed in found.maps.items() if placed.kept is not None] == [chosen]
+    placed = found.maps[chosen]
+    k = found.record["settings"]["n_neighbors"]
+    expected = lowland.quality.pointwise(roll[placed.rows], placed.Y, k).kept  # all 600 rows are placed and drawn
+    assert placed.kept == pytest.approx(expected, abs=1e-12)
+
+
+def test_maps_and_criteria_are_figures_of_the_width_of_a_page(found):
+    maps, criteria = found.figure(part="maps"), found.figure(part="criteria")
+    assert [axes.get_title() for axes in maps.axes][:2] == ["isomap (recommended)", "pca"]
+    assert len(criteria.axes) == 1
+    for figure in (maps, criteria):  # letters of 7 points keep that size on A4 with margins of 14 mm
+        assert 6.9 < figure.get_figwidth() < 182 / 25.4
+        figure.draw_without_rendering()
+        sizes = [text.get_fontsize() for text in figure.findobj(Text) if text.get_text()]
+        assert min(sizes) >= 7
+    with pytest.raises(ValueError, match="part must be 'all', 'maps' or 'criteria'; got 'bars'"):
+        found.figure(part="bars")
 
 
 def test_the_page_holds_the_record_that_it_speaks_of(found, tmp_path):

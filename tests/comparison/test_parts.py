@@ -70,22 +70,22 @@ def test_candidates_have_names_and_settings():
 
 def test_models_pairs_and_names_are_taken():
     listed = ["pca", ("isomap", {"n_neighbors": np.int64(7)}), lowland.KernelPCA(gamma=0.5)]
-    found = candidates.given(listed, "rows", 3, "euclidean", 4)
+    found = candidates.requested_candidates(listed, "rows", 3, "euclidean", 4)
     assert [c.key for c in found] == ["pca", "isomap(n_neighbors=7)", "kernel_pca(gamma=0.5)"]
     assert all(c.parameters["n_components"] == 3 for c in found)
     assert all(c.parameters["random_state"] == 4 for c in found)
     assert found[2].build().gamma == 0.5
     with pytest.raises(ValueError, match="Euclidean distances, not by cosine"):
-        candidates.given(["kernel_pca"], "rows", 2, "cosine", 0)
-    assert candidates.given(["pca"], "rows", 2, "cosine", 0)[0].key == "pca", "tried under any metric"
-    assert candidates.given(["pca"], "rows", 2, "seuclidean", 0)[0].key == "pca(scale=True)"
-    assert candidates.given(["pca"], "categories", 2, "euclidean", 0)[0].key == "pca(scale=True)"
+        candidates.requested_candidates(["kernel_pca"], "rows", 2, "cosine", 0)
+    assert candidates.requested_candidates(["pca"], "rows", 2, "cosine", 0)[0].key == "pca", "tried under any metric"
+    assert candidates.requested_candidates(["pca"], "rows", 2, "seuclidean", 0)[0].key == "pca(scale=True)"
+    assert candidates.requested_candidates(["pca"], "categories", 2, "euclidean", 0)[0].key == "pca(scale=True)"
     with pytest.raises(ValueError, match="n_components is the same for all candidates; pca has 3"):
-        candidates.given([lowland.PCA(n_components=3)], "rows", 2, "euclidean", 0)
-    cosine = candidates.given(["isomap", ("isomap", {"metric": "cosine"})], "rows", 2, "euclidean", 0)
+        candidates.requested_candidates([lowland.PCA(n_components=3)], "rows", 2, "euclidean", 0)
+    cosine = candidates.requested_candidates(["isomap", ("isomap", {"metric": "cosine"})], "rows", 2, "euclidean", 0)
     assert [c.key for c in cosine] == ["isomap", "isomap(metric=cosine)"]
     with pytest.raises(ValueError, match="2 dimensions"):
-        candidates.given(["som"], "rows", 3, "euclidean", 0)
+        candidates.requested_candidates(["som"], "rows", 3, "euclidean", 0)
 
 
 # -- what the data say ------------------------------------------------------------------------------------

@@ -16,16 +16,13 @@ import numpy as np
 import pytest
 
 import lowland
+from comparison_record import entry
 from lowland.comparison import candidates, process, running
 from lowland.comparison.dataset import read
 from lowland.comparison.worker import Bench
-from lowland.comparison.workers import Alone
+from lowland.comparison.workers import OneProcess
 from lowland.core import memory
 from lowland.core.errors import LowlandWarning
-
-
-def entry(comparison: lowland.Comparison, key: str) -> dict:
-    return next(e for e in comparison.record["candidates"] if e["key"] == key)
 
 
 class Clockwork:
@@ -71,7 +68,7 @@ def clockwork(monkeypatch):
         asked = running.Request(2, "euclidean", 10, None, 0.2, 0, names)
         made, _ = read(X, None, "euclidean", None, 0.2, 0)
         state = running.Run(made, asked, running.Clock(budget), Path("."), {})
-        workers = Alone(worker)
+        workers = OneProcess(worker)
         state.look(workers)
         state.all_of(workers, asked.candidates("rows")[0])
         state.count_dimensions(workers)
@@ -263,7 +260,7 @@ def test_children_of_candidates_read_no_jobs_and_do_not_outlive_them(tmp_path, m
     job = {"do": "fit", "number": 0, "method": "reads", "parameters": {}, "n_neighbors": 5, "geodesic": False}
     start = time.monotonic()
     try:
-        assert process.send_guests(tmp_path, {"reads"}) == {}
+        assert process.send_plugins(tmp_path, {"reads"}) == {}
         with process.Worker(tmp_path) as worker:
             assert worker.ready(60, lambda *_: None) is None
             answer = worker.ask(job, 60, lambda *_: None)

@@ -150,7 +150,7 @@ def test_preferences():
     assert recommendation.recommend(held, "speed").method == "pca"
     with pytest.raises(ValueError, match="prefer must be"):
         recommendation.recommend(held, "beauty")
-    with pytest.raises(ValueError, match="needs a target"):
+    with pytest.raises(ValueError, match="prefer='target' needs a comparison with a target"):
         recommendation.recommend(held, "target")
 
 

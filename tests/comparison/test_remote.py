@@ -22,7 +22,7 @@ distributed = pytest.importorskip("distributed")
 TIMED = ("seconds", "number")
 
 
-def entry(comparison: lowland.Comparison, key: str) -> dict:
+def entry_of_method(comparison: lowland.Comparison, key: str) -> dict:
     return next(e for e in comparison.record["candidates"] if e["key"].partition("(")[0] == key)
 
 
@@ -114,11 +114,11 @@ def test_workers_find_what_this_process_finds_and_failures_stop_nobody(
     there = lowland.compare(roll, ["raises", "pca", "dies", "isomap"], budget=None, target=bands, engine="dask")
     assert [e["key"] for e in there.record["candidates"]] == ["raises", "pca", "dies", "isomap"]
     assert [e["number"] for e in there.record["candidates"]] == [0, 1, 2, 3]
-    assert entry(there, "raises")["reason"] == "SolveError: Raises: RuntimeError: no such luck"
-    assert entry(there, "dies")["status"] == "failed"
-    assert "SIGKILL" in entry(there, "dies")["reason"]
+    assert entry_of_method(there, "raises")["reason"] == "SolveError: Raises: RuntimeError: no such luck"
+    assert entry_of_method(there, "dies")["status"] == "failed"
+    assert "SIGKILL" in entry_of_method(there, "dies")["reason"]
     for here in found.record["candidates"]:
-        other = entry(there, here["key"])
+        other = entry_of_method(there, here["key"])
         assert {k: v for k, v in other.items() if k not in TIMED} == {k: v for k, v in here.items() if k not in TIMED}
         np.testing.assert_array_equal(there.maps[here["key"]].Y, found.maps[here["key"]].Y)
     for name in ("format", "versions", "data", "settings", "rows", "evidence", "without_evidence"):
@@ -132,7 +132,7 @@ def test_a_candidate_that_never_ends_is_ended_and_its_worker_goes_on(client, for
     found = lowland.compare(roll[::4], ["sleeps", "pca", "isomap"], budget="20s", engine="dask")  # it sleeps for 1000
     status = {e["key"]: e["status"] for e in found.record["candidates"]}
     assert status == {"sleeps": "ended", "pca": "done", "isomap": "done"}
-    assert entry(found, "sleeps")["reason"] == "its share of the budget was over"
+    assert entry_of_method(found, "sleeps")["reason"] == "its share of the budget was over"
 
 
 def test_a_worker_that_is_killed_takes_no_candidate_along(client, foreign_classes, roll, tmp_path):

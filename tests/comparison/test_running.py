@@ -11,14 +11,10 @@ import polars as pl
 import pytest
 
 import lowland
+from comparison_record import entry
 from lowland.comparison import candidates, dataset, running
 from lowland.comparison.dataset import fingerprint, read
 from lowland.core.errors import DataError, LowlandWarning
-
-
-def entry(comparison: lowland.Comparison, key: str) -> dict:
-    return next(e for e in comparison.record["candidates"] if e["key"] == key)
-
 
 # -- an automatic run -------------------------------------------------------------------------------------
 
@@ -75,16 +71,16 @@ def test_entries_hold_the_plan_for_all_rows(rng, at_once):
 def test_a_model_of_another_package_is_not_taken_for_lowlands():
     from sklearn.decomposition import PCA, TruncatedSVD
 
-    with pytest.raises(ValueError, match=r"sklearn.decomposition._pca.PCA is no method of Lowland; lowland.register"):
-        candidates.given([PCA(n_components=2)], "rows", 2, "euclidean", 0)
+    with pytest.raises(ValueError, match=r"decomposition._pca.PCA is not a method of Lowland; lowland.register"):
+        candidates.requested_candidates([PCA(n_components=2)], "rows", 2, "euclidean", 0)
     lowland.register("their_svd", TruncatedSVD, defaults={"n_iter": 9})
     try:
-        (made,) = candidates.given([TruncatedSVD(n_components=2)], "rows", 2, "euclidean", 0)
+        (made,) = candidates.requested_candidates([TruncatedSVD(n_components=2)], "rows", 2, "euclidean", 0)
         assert made.method == "their_svd"
         assert made.parameters["n_iter"] == 5, "the model's value, not the default that was registered"
     finally:
         lowland.registry.unregister("their_svd")
-    (own,) = candidates.given([lowland.PCA(n_components=2)], "rows", 2, "euclidean", 0)
+    (own,) = candidates.requested_candidates([lowland.PCA(n_components=2)], "rows", 2, "euclidean", 0)
     assert own.key == "pca"
 
 
@@ -120,7 +116,7 @@ def test_beside_a_record_nothing_is_asked(rng, at_once):
     X = rng.standard_normal((30, 3))
     record = lowland.compare(X, ["pca"], budget=None).record
     for name, value in (("methods", ["isomap"]), ("n_components", 3), ("budget", None), ("n_neighbors", 5)):
-        with pytest.raises(ValueError, match=f"a record says all but the data: leave {name} out"):
+        with pytest.raises(ValueError, match=f"a record holds every setting except the data: remove {name}"):
             lowland.compare(X, record=record, **{name: value})
 
 
@@ -174,7 +170,7 @@ def test_a_class_is_one_value(rng):
 def test_a_sample_that_misses_the_classes_is_told(rng):
     target = np.array([None] * 400, dtype=object)
     target[:4] = ["a", "b", "a", "b"]
-    with pytest.raises(DataError, match="2 classes of 2 rows and more on average are needed: compare more rows"):
+    with pytest.raises(DataError, match="on average are needed: raise sample to compare more rows"):
         lowland.compare(rng.standard_normal((400, 3)), ["pca"], target=target, sample=50)
 
 

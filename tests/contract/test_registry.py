@@ -32,8 +32,8 @@ from lowland.methods.linear.pca import PCA
 
 @pytest.fixture(autouse=True)
 def door(monkeypatch):
-    """The registry without guests, put back afterwards; no entry points unless a test gives some."""
-    monkeypatch.setattr(plugins, "_guests", {})
+    """The registry without plugins, put back afterwards; no entry points unless a test gives some."""
+    monkeypatch.setattr(plugins, "_plugins", {})
     monkeypatch.setattr(plugins, "broken", {})
     monkeypatch.setattr(plugins, "_read", False)
 
@@ -265,7 +265,14 @@ def test_what_cannot_be_registered(name, cls, options, error, message):
     assert registry.methods() == registry.METHODS
 
 
-def test_what_a_guest_needs_is_told_by_its_class():
+def test_the_former_name_of_the_row_of_a_plugin_warns():
+    with pytest.warns(FutureWarning, match=r"Guest is now registry\.PluginMethod"):
+        assert registry.Guest is registry.PluginMethod
+    with pytest.raises(AttributeError, match="no attribute 'Gest'"):
+        getattr(registry, "Gest")  # noqa: B009
+
+
+def test_what_a_plugin_needs_is_told_by_its_class():
     for name, cls, needs in (
         ("mixed", Mixed, "rows or categories"),  # as FAMD
         ("words", Words, "rows or categories"),

@@ -309,5 +309,28 @@ def test_a_named_encoding_of_python_is_taken(tmp_path: Path, encoding: str) -> N
 
 
 def test_unit_signs_are_advised_against_without_options_that_do_not_help(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"'\$5' is not a number; write numbers without unit signs, as in 1234.5 or"):
-        read(put(tmp_path, "a,b\n1,$5\n2,$7\n")).select()
+    with pytest.raises(DataError, match=r"'\$5' is not a number; write all numbers of the column with the same"):
+        read(put(tmp_path, "a,b\n1,$5\n2,7\n")).select()
+
+
+def test_spaces_that_do_not_split_all_lines_are_told(tmp_path: Path) -> None:
+    path = put(tmp_path, "pid age crp\nP0 46 1.1\nP1 38 \nP2  67 1.9\nP3 55 2.5\n")
+    for notes in (read(path).notes, scan(path).notes):
+        assert any("read as one column" in note and "use sep='space'" in note for note in notes)
+    assert not read(put(tmp_path, "words\nthe 1 first line\nanother line\na third one of words\n")).notes
+    assert not read(put(tmp_path, "x\n1\n2\n3\n")).notes
+
+
+@pytest.mark.parametrize("form", ["Jan 5 2024", "January 5 2024", "Jan 5, 2024", "Jan 5 2024 10:30"])
+def test_dates_with_the_month_first_by_name(tmp_path: Path, form: str) -> None:
+    other = form.replace("Jan", "Feb").replace("uary", "ruary").replace(" 5", " 17")
+    path = put(tmp_path, f'a,b\n1,"{form}"\n2,"{other}"\n3,\n')
+    frame = read(path).frame
+    assert [value and (value.year, value.month, value.day) for value in frame["b"]] == [
+        (2024, 1, 5),
+        (2024, 2, 17),
+        None,
+    ]
+    assert pl.concat(scan(path).frames()).equals(frame)
+    assert "month day" in read(path).notes[0]
+    assert read(put(tmp_path, "a,b\n1,Jan 5 2024\n2,Feb 30 2024\n")).frame["b"].dtype == pl.String

@@ -412,3 +412,11 @@ def test_an_image_of_too_many_pixels_is_refused_unread(tmp_path: Path) -> None:
 )
 def test_names_that_are_not_all_pixels_in_order_tell_no_image(names: list[str]) -> None:
     assert pixel_shape(names) is None
+
+
+def test_an_array_of_many_columns_beside_x_is_named_with_the_reason(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", X=np.eye(10), big=np.ones((10, 50)), y=np.arange(10), junk=np.ones(7))
+    assert read(tmp_path / "t.npz").notes == (
+        "not read, since they do not fit the rows of X: junk: float64 (7,)",
+        "not read, since they are neither X nor columns beside it (of at most 20 each): big: float64 (10, 50)",
+    )

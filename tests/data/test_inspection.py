@@ -252,3 +252,25 @@ def test_long_tails_of_positive_columns_are_found() -> None:
         }
     )
     assert inspect_table(Table(frame, "t.csv")).skewed == ["dose"]
+
+
+@pytest.mark.parametrize(
+    "name", ["MRN", "mrn", "subject", "Patient", "sample", "Case", "record", "Probe", "Fall", "Fall-Nr", "pid"]
+)
+def test_names_of_what_a_row_stands_for_are_those_of_identifiers(name: str) -> None:
+    rng = np.random.default_rng(0)
+    for numbers in (rng.permutation(90_000)[:40], np.sort(rng.permutation(90_000)[:40])):
+        table = Table(pl.DataFrame({name: numbers, "a": rng.normal(size=40)}), "t.csv")
+        assert inspect_table(table).identifiers == [name]
+        assert table.kinds()[name].kind == "id"
+
+
+@pytest.mark.parametrize("name", ["time", "dose", "cases", "cost per case", "sample size", "age"])
+def test_increasing_measurements_are_no_identifiers(name: str) -> None:
+    rng = np.random.default_rng(0)
+    table = Table(pl.DataFrame({name: np.cumsum(rng.integers(1, 9, 40)), "a": rng.normal(size=40)}), "t.csv")
+    assert inspect_table(table).identifiers == []
+    assert table.kinds()[name].kind == "number"
+    for repeated in (rng.integers(0, 5, 40), rng.integers(0, 2, 40)):
+        table = Table(pl.DataFrame({"case": repeated, "a": rng.normal(size=40)}), "t.csv")
+        assert inspect_table(table).identifiers == []

@@ -340,3 +340,47 @@ def test_places_name_file_row_and_column(tmp_path):
     assert SCANS["npy"](tmp_path, X).place(7, 2) == "rows.npy, row 7, column 2"
     assert SCANS["parquet"](tmp_path, X).place(7, 2) == "rows.parquet, row 7, column 'c2'"
     assert SCANS["parquet"](tmp_path, X).place(7) == "rows.parquet, row 7"
+
+
+def write_parts(folder, suffix):
+    """Write one table in three parts, of which the first and the last have no rows."""
+    folder.mkdir()
+    frame = pl.DataFrame({"x": [1.0, 2.0, 4.0], "y": [0.0, 1.0, 5.0]})
+    for name, part in zip("abc", (frame[:0], frame, frame[:0]), strict=True):
+        file = folder / f"{name}{suffix}"
+        if suffix == ".npy":
+            np.save(file, part.to_numpy())
+        else:
+            {".csv": part.write_csv, ".parquet": part.write_parquet, ".arrow": part.write_ipc}[suffix](file)
+    return frame
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow", ".npy"])
+def test_parts_without_rows_are_left_out(tmp_path, suffix):
+    frame = write_parts(tmp_path / "parts", suffix)
+    table, whole = scan(tmp_path / "parts"), data.read(tmp_path / "parts")
+    for notes in (table.notes, whole.notes):
+        assert any(note.startswith(f"2 files without rows were left out: a{suffix}") for note in notes)
+    assert table.count() == whole.n_rows == 3
+    np.testing.assert_array_equal(np.concatenate(list(table.arrays())), frame.to_numpy())
+    np.testing.assert_array_equal(whole.select().X, frame.to_numpy())
+    (tmp_path / "parts" / f"b{suffix}").unlink()
+    for opened in (scan, data.read):
+        with pytest.raises(DataError, match=rf"a{suffix}.*no rows"):
+            opened(tmp_path / "parts")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_numbers_in_one_part_and_dates_in_another_are_refused(tmp_path, suffix):
+    days = pl.Series(["2020-01-01", "2020-01-02"]).str.to_date()
+    for name, x in (("a", [1, 2]), ("b", days)):
+        frame = pl.DataFrame({"x": x, "y": [1.5, 2]})
+        (frame.write_csv if suffix == ".csv" else frame.write_parquet)(tmp_path / f"{name}{suffix}")
+    with pytest.raises(DataError, match=r"column 'x': it contains dates and numbers; the files of one table"):
+        data.read(tmp_path)
+    if suffix == ".csv":  # types are settled by the first file
+        with pytest.raises(DataError, match=r"b\.csv, line 2, column 'x': '2020-01-01' is not a whole number"):
+            list(scan(tmp_path).frames())
+    else:
+        with pytest.raises(DataError, match=r"column 'x': it contains dates and numbers; the files of one table"):
+            scan(tmp_path)

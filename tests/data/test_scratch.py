@@ -16,6 +16,7 @@ from lowland.data import scan
 from lowland.data.scans import scratch, text
 
 ROWS = 4000
+MANY = 9000  # three blocks
 
 
 @pytest.fixture
@@ -110,6 +111,56 @@ def test_a_fit_has_the_bits_of_the_table_in_memory(file):
     model = lowland.fit(lowland.recipe(lowland.PCA(2), **how), table)
     np.testing.assert_array_equal(model[-1].components_, whole[-1].components_)
     assert table.scratch.failure is None
+
+
+@pytest.fixture
+def late(file, monkeypatch):
+    """Whole numbers with a fraction long after the beginning, which settles their type, and large identifiers."""
+    monkeypatch.setattr(text, "_LOOK_BYTES", 1 << 14)
+    cells = ["1.5" if i == MANY - 10 else str(i % 7) for i in range(MANY)]
+    frame = pl.DataFrame({"a": np.arange(MANY) % 11 / 4, "n": cells, "id": 2**60 + np.arange(MANY)})
+    frame.write_csv(file)
+    return file
+
+
+def test_later_fractions_are_numbers_of_arrays_and_of_steps(late):
+    whole = lowland.data.read(late).frame.select("a", "n")
+    plain = np.concatenate(list(scan(late, drop=["id"]).arrays()))
+    np.testing.assert_array_equal(plain, whole.to_numpy())
+    table = scan(late, drop=["id"], scratch=late.parent / "copies")
+    for _ in range(2):  # written, then read
+        np.testing.assert_array_equal(np.concatenate(list(table.arrays())), plain)
+    assert table.scratch.failure is None
+    for how in ({"missing": "median", "scale": "standard"}, {"scale": "robust"}):
+        want = lowland.recipe(lowland.PCA(1), **how).fit(whole)
+        for rows in (scan(late, drop=["id"]), scan(late, drop=["id"], scratch=late.parent / "copies")):
+            model = lowland.fit(lowland.recipe(lowland.PCA(1), **how), rows)
+            np.testing.assert_array_equal(model[-1].components_, want[-1].components_)
+
+
+def test_frames_with_later_fractions_are_refused_by_their_line_with_and_without_a_copy(late):
+    table = scan(late, scratch=late.parent / "copies")
+    frames = list(table.number_frames())
+    assert {frame.schema["n"] for frame in frames} == {pl.Int64, pl.Float64}
+    ids = [value for frame in frames for value in frame["id"].to_list()]
+    assert ids == list(range(2**60, 2**60 + MANY))  # whole numbers keep their digits
+    for rows in (table, scan(late)):
+        with pytest.raises(DataError, match=r"rows\.csv, line 8992, column 'n': '1\.5' is not a whole number"):
+            list(rows.frames())
+    for start in (0, 1999, 8990):
+        found = pl.concat(table.number_frames(start), how="vertical_relaxed")
+        assert found["id"].to_list() == ids[start:]
+
+
+def test_kept_columns_with_later_fractions_are_refused_not_cut(late, tmp_path):
+    model = lowland.PCA(1).fit(lowland.data.read(late).frame.select("a", "n"))
+    table = scan(late, scratch=late.parent / "copies")
+    lowland.transform_file(model, table, tmp_path / "map.csv", keep=["id"])
+    assert pl.read_csv(tmp_path / "map.csv")["id"].to_list() == list(range(2**60, 2**60 + MANY))
+    with pytest.raises(DataError, match=r"column 'n' has a fraction in row 8990, .* types=\{'n': 'number'\}"):
+        lowland.transform_file(model, table, tmp_path / "all.csv", keep=["n"])
+    lowland.transform_file(model, scan(late, types={"n": "number"}), tmp_path / "all.csv", keep=["n"])
+    assert pl.read_csv(tmp_path / "all.csv")["n"][8990] == 1.5
 
 
 def test_cells_that_cannot_be_used_are_named_by_line(file):

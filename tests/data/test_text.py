@@ -182,7 +182,6 @@ def test_ragged_rows_are_refused(tmp_path: Path, content: str, place: str) -> No
         ("a,b", "table.csv has a header but no rows"),
         ("a,b\n", "table.csv has a header but no rows"),
         ("a,b\n\n\n", "table.csv has a header but no rows"),
-        ("a,b,a,b,c\n1,2,3,4,5\n", "table.csv, line 1: more than one column is named 'a', 'b'"),
         ("a,\xe9\n1,\xfc\n".encode() + b"3,\xff\n", "table.csv, line 3: byte 3 is not UTF-8"),
         (b"a,b\n1,\0\n", "table.csv is not a text file: it contains null bytes"),
         ('a,b\n1,2\n3,"x\n5,6\n', "table.csv, line 3: unclosed quotation mark"),
@@ -231,13 +230,13 @@ def test_missing_files_folders_and_foreign_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "cells", [["1,200", "2,300", "900"], ["1,5", "2.5", "0,1"], ["$5.00", "$6", "$7"], ["5 %", "6%", "7%"]]
+    "cells", [["1,200", "2,300", "900"], ["1,5", "2.5", "0,1"], ["$5.00", "6", "$7"], ["5 %", "6%", "7"]]
 )
 def test_numbers_written_for_people_are_not_left_out_as_text(tmp_path: Path, cells: list[str]) -> None:
     rows = "".join(f"{i}\t{cell}\n" for i, cell in enumerate(cells))
     message = read_table(put(tmp_path, "i\tpay\n" + rows, "t.tsv")).faults["pay"]
     line, cell = (3, "2.5") if cells[1] == "2.5" else (2, cells[0])  # most of these have a decimal comma
-    advice = "it may mean 1.200 or 1200" if cell == "1,200" else "write numbers without"
+    advice = "it may mean 1.200 or 1200" if cell == "1,200" else "write all numbers of the column with the same sign"
     advice = "the decimal mark of the table is a comma: write the cell as 2,5" if cell == "2.5" else advice
     assert f"t.tsv, line {line}, column 'pay': {cell!r} is not a number; {advice}" in message
 

@@ -362,6 +362,26 @@ def test_types_of_several_files_are_settled_by_the_first(tmp_path):
         list(scan(tmp_path).arrays())
 
 
+def test_whole_numbers_of_one_file_and_fractions_of_another_are_floats(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n5,1\n")
+    (tmp_path / "b.csv").write_text("x,y\n1.5,2\n3,7\n")
+    (tmp_path / "c.csv").write_text("x,y\n2,2\n9,3\n")
+    table, whole = scan(tmp_path), data.read(tmp_path)
+    assert pl.Schema(table.schema) == whole.frame.schema == pl.Schema({"x": pl.Float64, "y": pl.Int64})
+    assert pl.concat(table.frames()).equals(whole.frame)
+    want = lowland.recipe(lowland.PCA(1), missing="mean").fit(whole.frame)
+    for rows in (scan(tmp_path), scan(tmp_path, scratch=True)):
+        found = lowland.recipe(lowland.PCA(1), missing="mean").fit(rows)
+        np.testing.assert_array_equal(found[-1].components_, want[-1].components_)
+
+
+def test_categories_are_written_alike(tmp_path):
+    codes = ["007", *["12"] * 200, *["A1"] * 200]
+    (tmp_path / "t.csv").write_text(plain(code=codes, b=list(range(401))))
+    found = pl.concat(scan(tmp_path / "t.csv", types={"code": "category"}).frames())["code"]
+    assert found.to_list() == ["7", *codes[1:]]
+
+
 def test_files_of_one_table_have_the_same_columns(tmp_path):
     (tmp_path / "1.csv").write_text("a,b\n1,2\n")
     (tmp_path / "2.csv").write_text("a,c\n1,2\n")

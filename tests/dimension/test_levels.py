@@ -38,6 +38,10 @@ def test_rows_that_code_categories_have_their_levels():
     assert "24 columns are levels of categories" in told
     assert "curved" not in told
     assert found.of_levels(0) is found
+    assert found.linear_method == "PCA"
+    other = lowland.dimension.estimate(_levels(300), metric="cityblock")
+    assert other.linear_method is None
+    assert other.of_levels(24) is other  # its linear dimensions are not those of the metric
 
 
 def test_levels_of_text_and_flags_are_counted():

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from opened_page import Opened
+
 ROOT = Path(__file__).resolve().parents[2]
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
@@ -71,3 +73,19 @@ def browser():
         opened = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    contexts = []
+
+    def opener(text, **options):
+        file = tmp_path / "page.html"
+        file.write_text(text, encoding="utf-8")
+        context = browser.new_context(viewport={"width": 1280, "height": 1000}, offline=True, **options)
+        contexts.append(context)
+        return Opened(context.new_page(), file)
+
+    yield opener
+    for context in contexts:
+        context.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,94 +11,11 @@ import lowland
 from lowland.explorer import interactive, payload, script
 from lowland.report import page as html
 from lowland.report import render_report
+from opened_page import eventually
 
 MARKUP = "<img src=x onerror=\"document.title='broken'\"></script><script>document.title='broken'</script>"
-SOFTWARE_NOTE = "GPU stall due to ReadPixels"  # of drawing without a graphics card
-AXE = Path(__file__).resolve().parents[2] / "src/lowland/explorer/web/node_modules/axe-core/axe.min.js"
 
 pytestmark = pytest.mark.usefixtures("bundle")
-
-
-def eventually(page, check):
-    """Assert that a check holds within ten seconds: drawing follows the frames of the browser."""
-    for _ in range(100):
-        if check():
-            return
-        page.wait_for_timeout(100)
-    assert check()
-
-
-class Opened:
-    """A page, what its console said and what it asked the network for."""
-
-    def __init__(self, page, file):
-        self.page, self.errors, self.requests = page, [], []
-        page.on("console", self.note)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.goto(file.as_uri())
-        page.wait_for_selector('[data-lowland-state="ready"]', timeout=20_000)
-
-    def note(self, line):
-        if line.type in ("error", "warning") and SOFTWARE_NOTE not in line.text:
-            self.errors.append(line.text)
-
-    def box(self):
-        return self.page.locator("#map .ll-plot").bounding_box()
-
-    def picture(self):
-        return self.page.evaluate("document.querySelector('#map canvas').toDataURL()")
-
-    def drag(self, corners):
-        """Drag through places that are given as shares of the plot."""
-        box = self.box()
-        places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
-        self.page.mouse.move(*places[0])
-        self.page.mouse.down()
-        for place in places[1:]:
-            self.page.mouse.move(*place, steps=4)
-            self.page.wait_for_timeout(15)  # the lasso takes a corner every 10 ms
-        self.page.mouse.up()
-
-    def wait_for_status(self, text):
-        self.page.wait_for_function(
-            "text => document.querySelector('#map [role=status]').textContent.includes(text)", arg=text
-        )
-
-    def colors(self):
-        """Return the colours of the map with their numbers of pixels, the largest first."""
-        return self.page.evaluate(
-            """() => {
-              const canvas = document.querySelector('#map canvas');
-              const copy = new OffscreenCanvas(canvas.width, canvas.height);
-              const place = copy.getContext('2d', { willReadFrequently: true });
-              place.drawImage(canvas, 0, 0);
-              const { data } = place.getImageData(0, 0, canvas.width, canvas.height);
-              const counts = {};
-              for (let i = 0; i < data.length; i += 4) {
-                if (data[i + 3] < 200) continue;
-                const key = [data[i], data[i + 1], data[i + 2]].map((v) => v >> 4).join();
-                counts[key] = (counts[key] || 0) + 1;
-              }
-              return Object.entries(counts).filter(([, n]) => n > 20).sort((a, b) => b[1] - a[1]);
-            }"""
-        )
-
-
-@pytest.fixture
-def open_page(browser, tmp_path):
-    contexts = []
-
-    def opener(text, **options):
-        file = tmp_path / "page.html"
-        file.write_text(text, encoding="utf-8")
-        context = browser.new_context(viewport={"width": 1280, "height": 1000}, offline=True, **options)
-        contexts.append(context)
-        return Opened(context.new_page(), file)
-
-    yield opener
-    for context in contexts:
-        context.close()
 
 
 def clusters(n=90):
@@ -297,30 +213,6 @@ def test_report_has_the_interactive_map_and_names_its_columns(open_page, report)
     opened.page.emulate_media(media="print")
     assert opened.page.is_visible("#map-static svg")
     assert not opened.page.is_visible("#map")
-
-
-def test_report_is_accessible_in_light_and_dark(open_page, report):
-    if not AXE.is_file():
-        pytest.skip("PAGES ARE NOT CHECKED FOR ACCESSIBILITY: axe-core is not installed: run `make test-web`")
-    opened = open_page(report, color_scheme="light", bypass_csp=True)
-    opened.page.click("#map .ll-legend button >> nth=0")
-    opened.page.click("#map summary")
-    opened.page.add_script_tag(path=AXE)
-    for scheme in ("light", "dark"):
-        opened.page.emulate_media(color_scheme=scheme)
-        found = opened.page.evaluate("axe.run({ resultTypes: ['violations'] })")
-        serious = [v for v in found["violations"] if v["impact"] in ("serious", "critical")]
-        assert [(scheme, v["id"], [n["html"][:200] for n in v["nodes"]]) for v in serious] == []
-
-
-def test_report_fits_any_width(open_page, report):
-    opened = open_page(report)
-    for width in (400, 1280):
-        opened.page.set_viewport_size({"width": width, "height": 900})
-        opened.page.wait_for_timeout(200)
-        wide = opened.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        assert wide[0] <= wide[1]
-        assert opened.box()["width"] > 0.6 * min(width, 900)
 
 
 def test_widget_shows_the_map_and_reports_selected_rows(open_page):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 
@@ -88,6 +89,32 @@ def test_model_without_rows_shows_those_of_its_fit(widgets):
     np.testing.assert_array_equal(plot.selection(), model.embedding_[[7]])
     with pytest.raises(ValueError, match=r"PCA stores no map of its training rows; give them: model.widget\(X\)"):
         lowland.PCA(n_components=2).fit(X).widget()
+
+
+def test_recipe_shows_its_map(widgets):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((20, 3)), columns=["a", "b", "c"]).assign(kind=["u", "v"] * 10)
+    recipe = lowland.recipe(lowland.PCA(n_components=2), drop=["kind"], scale="standard").fit(frame)
+    plot = lowland.widget(recipe, frame, color="kind", text="c")
+    read = data_of(plot)
+    assert [axis["name"] for axis in read["axes"]] == axis_labels(recipe[-1])
+    assert [column["name"] for column in read["columns"]] == ["c", "kind"]
+    plot.selected = [3]
+    pd.testing.assert_frame_equal(plot.selection(), frame.iloc[3:4])
+    with pytest.raises(ValueError, match=r"PCA stores no map of its training rows; give them: widget\(model, X\)"):
+        lowland.widget(recipe)
+    with pytest.raises(ValueError, match="has no columns y and image"):
+        lowland.widget(recipe, frame, "a")
+    isomap = lowland.recipe("isomap", drop=["kind"]).fit(frame)
+    assert data_of(lowland.widget(isomap))["total"] == 20
+
+
+def test_columns_of_very_different_ranges_have_scales_of_their_own(widgets):
+    read = data_of(lowland.widget(pd.DataFrame(TABLE | {"y": [500.0, 40_000.0, 3.0]})))
+    assert [axis["name"] for axis in read["axes"]] == ["x (own scale)", "y (own scale)"]
+    places = [np.frombuffer(base64.b64decode(axis["values"]["data"]), "<f4") for axis in read["axes"]]
+    assert [(place.min(), place.max()) for place in places] == [(0, 1), (0, 1)]
+    assert [axis["name"] for axis in data_of(lowland.widget(pd.DataFrame(TABLE)))["axes"]] == ["x", "y"]
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,10 @@ def test_rebuilt_images_and_their_errors(digits, model):
     assert counts == list(range(31))
     assert (np.diff(errors) < 0).all()
     assert model.counts == [0, 10, 30]
+    for components in ([-3, 1], [1.5], [0, 31], [True], []):
+        for method in (model.error_curve, model.rebuild):
+            with pytest.raises(ValueError, match=r"^Eigenfaces: components.* from 0 to "):
+                method(images, components)
     with pytest.warns(lowland.RankWarning):
         whole = Eigenfaces(59).fit(images)
     np.testing.assert_allclose(whole.rebuild(images)[-1], images, atol=1e-8)
@@ -172,8 +176,12 @@ def test_what_cannot_be_learned(digits):
         Eigenfaces().fit(np.stack([images[0], 2 * images[0], images[0] + 5]))
     with pytest.raises(DataError, match="20 images and 3 labels"):
         Eigenfaces().fit(images[:20], y[:3])
-    with pytest.raises(ValueError, match="n_components"):
-        Eigenfaces(100).fit(images[:20])
+    with pytest.raises(
+        DataError, match=r"^Eigenfaces: n_components=50 is more than min\(images, pixels\) = 20 \(20 images"
+    ):
+        Eigenfaces(50).fit(images[:20])
+    with pytest.raises(DataError, match=r"n_components=65 is more than .* = 64"):
+        Eigenfaces(65).fit(images[:100])
     with pytest.raises(ValueError, match="normalize"):
         Eigenfaces(normalize="sharp").fit(images[:20])
     with pytest.raises(DataError, match="fitted without labels"):

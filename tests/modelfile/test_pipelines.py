@@ -30,7 +30,6 @@ from sklearn.preprocessing import (
 import lowland
 from lowland import ModelFileError, modelfile
 from modelfile_forging import forge, put_together, take_apart
-from patients import make_patients
 
 RECIPES = {
     "one-hot": {"categories": "one-hot", "scale": "standard", "missing": "ppca", "dates": "cyclic"},
@@ -39,11 +38,6 @@ RECIPES = {
     "pre": {"categories": "one-hot", "scale": "minmax", "missing": "mean", "pre": "pca:4", "normalize": "l2"},
     "level": {"categories": "one-hot", "scale": "standard", "missing": "mean", "missing_category": "level"},
 }
-
-
-@pytest.fixture(scope="module")
-def patients():
-    return make_patients()
 
 
 def same(a, b):

@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 import lowland
 from lowland.core.cost import DataShape
@@ -95,13 +96,45 @@ def test_rows_that_are_wide_are_made_dense_a_few_at_a_time():
 
 def test_what_has_no_sparse_form_is_refused():
     words = (
-        "Isomap: sparse rows support the kernels 'linear', 'poly', 'rbf', 'sigmoid' and 'cosine', not 'laplacian'; use"
+        "Isomap: sparse rows support the kernels 'linear', 'poly', 'rbf', 'laplacian', 'sigmoid' and 'cosine', not a "
+        "function; use"
     )
-    assert set(KERNELS) - set(SPARSE_KERNELS) == {"laplacian"}
+    assert set(KERNELS) == set(SPARSE_KERNELS)
     with pytest.raises(lowland.DataError, match=words):
-        sparse.require_sparse_form("laplacian", SPARSE_KERNELS, "Isomap", "kernel")
-    with pytest.raises(lowland.DataError, match="metrics 'euclidean', 'sqeuclidean' and 'cosine', not a function"):
-        sparse.require_sparse_form("function", SPARSE_METRICS, "X", "metric")
+        sparse.require_sparse_form("function", SPARSE_KERNELS, "Isomap", "kernel")
+    words = "metrics 'euclidean', 'sqeuclidean', 'cosine' and 'cityblock', not 'chebyshev'"
+    with pytest.raises(lowland.DataError, match=words):
+        sparse.require_sparse_form("chebyshev", SPARSE_METRICS, "X", "metric")
+
+
+@pytest.mark.parametrize("density", WIDTHS)
+@pytest.mark.parametrize(
+    "model",
+    [
+        lowland.ClassicalMDS(2, metric="cityblock"),
+        lowland.KernelPCA(2, kernel="laplacian"),
+        lowland.Isomap(2, metric="cityblock", n_neighbors=20),
+        lowland.LaplacianEigenmaps(2, metric="cityblock", affinity="rbf"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_maps_by_city_block_distances_of_sparse_rows_are_those_of_dense_rows(model, density, rng):
+    X = table(rng, density)
+    S = sp.csr_array(X)
+    S.indices, S.indptr = S.indices.astype(np.int64), S.indptr.astype(np.int64)
+    given, want = clone(model).fit(S), clone(model).fit(X)
+    for rows, dense in ((S, X), (S[:9], X[:9]), (S[:9] * 1.01, X[:9] * 1.01)):
+        got, expected = given.transform(rows), want.transform(dense)
+        np.testing.assert_allclose(got, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_city_block_distances_of_sparse_and_dense_rows_mix(rng):
+    X = table(rng, 0.03)
+    S, rule = sp.csr_array(X), metric("cityblock", X)
+    for A, B in ((S, X), (X, S), (S, S)):
+        np.testing.assert_allclose(rule(A, B), rule(X, X), rtol=1e-12, atol=1e-12)
+    with pytest.raises(lowland.DataError, match="overflow"):
+        rule(S * 1e307, -S * 1e307)
 
 
 def test_costs_of_sparse_rows_follow_the_stored_entries():

@@ -115,3 +115,17 @@ def test_themes(maps, name):
     assert drawn[0].title.get_color() == look.ink
     assert drawn[0].title.get_fontsize() == look.font
     assert {to_hex(text.get_color()) for text in drawn[0].figure.legends[0].get_texts()} == {look.ink}
+
+
+def test_a_long_legend_does_not_shrink_the_panels():
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    named = [f"a long group name number {i % 25}" for i in range(150)]
+    one, two = compare_grid({"A": X[:, :2], "B": X[:, 1:3]}, X, color=named)
+    plain, _ = compare_grid({"A": X[:, :2], "B": X[:, 1:3]}, X)
+    for figure in (one.figure, plain.figure):
+        figure.draw_without_rendering()
+    assert two.bbox.width == pytest.approx(one.bbox.width, rel=0.01)
+    assert one.bbox.width > 0.8 * plain.bbox.width
+    assert len(one.figure.legends) == 1
+    legend = one.figure.legends[0].get_window_extent()
+    assert two.bbox.x1 < legend.x0 < legend.x1 <= one.figure.bbox.x1

@@ -42,3 +42,20 @@ def test_themes(found, name):
         scales, spectrum = dimension(found)
     assert [line.get_color() for line in scales.lines[:2]] == [look.accent, look.second]
     assert {text.get_color() for text in spectrum.texts} == {look.ink}
+
+
+@pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")
+def test_no_line_crosses_the_name_of_an_estimate(rng):
+    X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 6)) + 0.5 * rng.normal(size=(200, 6))
+    _, spectrum = dimension(X)
+    spectrum.figure.draw_without_rendering()
+    lines = [line for line in spectrum.lines if line.get_linestyle() != "-"]
+    assert len(lines) > 1
+    for text in spectrum.texts:
+        box = text.get_window_extent()
+        assert box.x1 <= spectrum.figure.bbox.x1
+        for line in lines:
+            (x, low), (_, high) = line.get_transform().transform(line.get_xydata())
+            assert not (box.x0 < x < box.x1 and low < box.y0 + 1 < high), text.get_text()
+    assert spectrum.spines["left"].get_bounds()[1] == 100
+    assert max(spectrum.get_xticks()) <= 6

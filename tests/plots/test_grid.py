@@ -50,7 +50,13 @@ def test_a_fitted_map_is_drawn_with_its_own_topology(som, tmp_path):
     assert len(cells(one)[1][0]) == corners
     np.testing.assert_allclose(cells(one)[0].get_array(), model.u_matrix().ravel())
     np.testing.assert_array_equal(cells(two)[0].get_array(), model.hits(X).ravel())
-    assert [axes.get_title() for axes in three] == ["a", "b", "c", "d", r"\$"]  # matplotlib would read $ as mathematics
+    assert [axes.get_title().splitlines()[0] for axes in three] == [
+        "a",
+        "b",
+        "c",
+        "d",
+        r"\$",
+    ]  # matplotlib would read $ as mathematics
     np.testing.assert_allclose(cells(three[3])[0].get_array(), model.codebook_[:, 3])
     assert len(three[0].figure.axes) == 5, "the sixth place of the grid stays empty"
     for axes in (one, two, three[0]):
@@ -75,7 +81,7 @@ def test_arrays_and_given_axes():
     assert u_matrix(np.ones((2, 3)), [[0, 1, 2], [3, 0, 0]], ax=one) is one
     assert len(one.collections[1].get_offsets()) == 3
     assert component_planes(np.ones((1, 2, 2)), ax=two) == [two]
-    assert two.get_title() == "0"
+    assert two.get_title() == "0\nall 1"
     assert len(u_matrix(np.ones((2, 2)), np.zeros((2, 2))).collections) == 1, "no rows, no discs"
 
 

@@ -1,7 +1,10 @@
 """Figures of fitted models: which ones each method has, what they are drawn from, and what is refused."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,8 +15,9 @@ from sklearn.preprocessing import StandardScaler
 
 import lowland
 from lowland import quality
+from lowland.cli.wording import in_words
 from lowland.data.pixels import pixel_names
-from lowland.plots.kinds import KINDS, plot, plot_kinds
+from lowland.plots.kinds import KINDS, KindError, plot, plot_kinds
 from lowland.plots.style import theme
 
 OURS = {
@@ -142,9 +146,12 @@ def test_categories_are_compared_as_famd_codes_them(rng):
 
 def test_an_unknown_kind_lists_those_that_work(roll):
     model = lowland.Isomap().fit(roll)
-    with pytest.raises(ValueError, match="'pie' is no kind of figure") as caught:
+    with pytest.raises(KindError, match="'pie' is not a kind of figure") as caught:
         model.plot(kind="pie")
     text = str(caught.value)
+    assert (caught.value.reason, caught.value.kinds) == ("'pie' is not a kind of figure.", model.plot_kinds())
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.reason, again.kinds) == (text, caught.value.reason, caught.value.kinds)
     for name, said in model.plot_kinds().items():
         assert f"\n  {name}: {said}" in text
     with pytest.raises(ValueError, match=r"'u_matrix' cannot be drawn from this Isomap: .*no grid of prototypes"):
@@ -155,8 +162,9 @@ def test_missing_rows_are_asked_for(X):
     model = lowland.PCA(n_components=2).fit(X)
     with pytest.raises(ValueError, match="PCA does not keep the coordinates of its training rows; give the rows as X"):
         model.plot()
-    with pytest.raises(ValueError, match=r"'shepard' cannot be drawn from this PCA: .*give them as X"):
+    with pytest.raises(ValueError, match=r"'shepard' cannot be drawn from this PCA: .*give the rows as X\.") as caught:
         model.plot(kind="shepard")
+    assert in_words(caught.value.reason).endswith("training rows; give the table of the rows.")
     assert plot_kinds(model)["scatter"].endswith("(needs X)")
     with pytest.raises(NotFittedError):
         lowland.PCA().plot(X)
@@ -214,3 +222,13 @@ def test_models_of_pixels_propose_images_and_models_of_named_columns_do_not(rng)
     assert "loadings" in named
     assert "eigenimages" not in named
     assert "eigenimages" in plot_kinds(lowland.PCA(2).fit(pixels.to_numpy())), "an array has no names that tell"
+
+
+@pytest.mark.parametrize("color", ["text", "numbers", "series"])
+def test_colours_of_rows_are_taken_by_the_kinds_of_rows_and_refused_in_words_by_the_others(X, color):
+    values = {"text": np.array(["u", "v"] * 35), "numbers": X[:, 0], "series": pl.Series(["u", "v"] * 35)}[color]
+    model = lowland.PCA(2).fit(X)
+    for kind in ("scatter", "biplot", "neighbor_graph"):
+        drawn(model.plot(X, kind=kind, color=values))
+    with pytest.raises(ValueError, match=r"the arrows are columns.*colour the rows of a biplot"):
+        model.plot(X, kind="correlation_circle", color=values)

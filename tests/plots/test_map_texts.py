@@ -10,11 +10,11 @@ from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from drawn_maps import SIZES, assert_apart, offsets, three_groups
+from drawn_maps import SIZES, assert_apart, assert_figure_apart, legend_texts, offsets, texts_of, three_groups
 from lowland.plots import Overlay, scatter, theme
 from lowland.plots.coloring import group_style, read_colors
 from lowland.plots.names import visible_labels
-from lowland.plots.style import DARK_PALETTE, PALETTE, THEMES, new_figure
+from lowland.plots.style import DARK_PALETTE, PALETTE, THEMES, new_figure, shorten_all
 
 
 def draw_case(case: str, ax: Any) -> Any:
@@ -91,6 +91,16 @@ def test_texts_around_axes_in_space_stay_in_the_figure(size: tuple[float, float]
         assert box.y0 >= -1, axis
         assert box.y1 <= ax.figure.bbox.y1 + 1, axis
     assert legend.x1 <= ax.figure.bbox.x1 + 1
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 3e4])
+@pytest.mark.parametrize("size", SIZES)
+def test_names_of_axes_in_space_are_clear_of_the_numbers(size: tuple[float, float], scale: float) -> None:
+    Y = np.random.default_rng(0).normal(size=(60, 3)) * [3, 2, 1] * scale
+    titles = [f"PCA {i} ({i}0.5 %)" for i in (1, 2, 3)]
+    ax = scatter(Y, axes=(1, 2, 3), labels=titles, ax=new_figure(*size, projection="3d")[1])
+    assert any("tick" in name for name in texts_of(ax))
+    assert_figure_apart(ax.figure)
 
 
 def test_all_names_are_written_where_there_is_room() -> None:
@@ -206,3 +216,36 @@ def test_maps_can_be_drawn_on_subfigures() -> None:
     for legend, part in ((ax.get_legend(), left), (space.get_legend(), right)):
         box = legend.get_window_extent()
         assert part.bbox.x0 <= box.x0 < box.x1 <= part.bbox.x1 + 1
+
+
+# -- long names ----------------------------------------------------------------------------------------------
+
+
+STRAINS = [f"Escherichia coli strain K-12 substrain {end}" for end in ("MG1655", "W3110", "DH10B")]
+
+
+@pytest.mark.parametrize("limit", [6, 8, 12, 24, 32])
+@pytest.mark.parametrize(
+    "names",
+    [
+        STRAINS,
+        ["x" * 40 + "a" + "y" * 40, "x" * 40 + "b" + "y" * 40, "short"],
+        [f"{i} of a long list of names that go on" for i in range(30)],
+        ["a" * n for n in range(20, 40)],
+        ["the same name, which is long"] * 2 + ["another long name of a group"],
+    ],
+    ids=["end", "middle", "start", "length", "equal"],
+)
+def test_cut_names_differ_where_the_names_do(names: list[str], limit: int) -> None:
+    cut = shorten_all(names, limit)
+    assert len(set(cut)) == len(set(names))
+    assert [cut[names.index(name)] for name in names] == cut
+    assert max(map(len, cut)) <= limit
+
+
+def test_legends_break_long_names_before_they_cut_them() -> None:
+    Y, kinds = three_groups()
+    strains = dict(zip(sorted(set(kinds)), STRAINS, strict=True))
+    ax = scatter(Y, color=[strains[kind] for kind in kinds], centers=True)
+    assert legend_texts(ax)[:3] == sorted(STRAINS)
+    assert len(set(visible_labels(ax, "center"))) == 3

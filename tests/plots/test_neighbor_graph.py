@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from scipy.spatial.distance import cdist
 
 import lowland
+from drawn_maps import legend_texts
 from lowland import graph
 from lowland.plots import graph as drawing
 from lowland.plots.graph import neighbor_graph
@@ -51,7 +52,7 @@ def test_path_against_the_straight_line_on_a_roll(roll):
     np.testing.assert_allclose(np.column_stack(straight.get_data_3d()), X[[i, j]])
     direct = float(np.linalg.norm(X[i] - X[j]))
     assert found.length > 2 * direct
-    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    texts = legend_texts(axes)
     assert texts == [
         f"shortest path: {found.length:.3g} ({len(found.points) - 1} edges)",
         f"straight line: {direct:.3g}",
@@ -63,7 +64,7 @@ def test_distances_need_a_map(roll):
     D = cdist(X[:60], X[:60], "cityblock")
     axes = neighbor_graph(Y[:60], D, metric="precomputed", n_neighbors=6, path=(0, 59))
     same = neighbor_graph(Y[:60], X[:60], metric="cityblock", n_neighbors=6, path=(0, 59))
-    texts = [[text.get_text() for text in one.get_legend().get_texts()] for one in (axes, same)]
+    texts = [legend_texts(one) for one in (axes, same)]
     assert texts[0] == texts[1]
     assert f"straight line in the data: {D[0, 59]:.3g}" in texts[0]
     with pytest.raises(ValueError, match=r"give a map: neighbor_graph\(Y, X\)"):
@@ -78,8 +79,11 @@ def test_colours_of_points_and_their_legend(roll):
     for part, label, tone in zip(groups, ("inner", "outer"), PALETTE, strict=False):
         np.testing.assert_allclose(part.get_offsets(), Y[names == label])
         assert to_hex(part.get_facecolor()[0]) == tone
-    legends = [axes.get_legend(), *(a for a in axes.artists if a.__class__.__name__ == "Legend")]
-    assert sorted(len(legend.get_texts()) for legend in legends) == [2, 2], "the path has a legend of its own"
+    assert not [artist for artist in axes.artists if artist.__class__.__name__ == "Legend"]
+    texts = legend_texts(axes)
+    assert texts[:2] == ["inner", "outer"]
+    assert texts[2].startswith("shortest path in the data: ")
+    assert texts[3].startswith("straight line in the data: ")
     scaled = neighbor_graph(Y, X, color=Y[:, 0], color_name="arc")
     assert scaled.figure.axes[1].get_ylabel() == "arc"
     np.testing.assert_allclose(scaled.collections[2].get_array(), Y[:, 0])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib import colormaps
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 
 import lowland
 from drawn_maps import legend_texts, offsets, three_groups
-from lowland.plots import quality_map, scatter, theme, thumbnails
+from lowland.plots import compare_grid, hit_map, neighbor_graph, quality_map, scatter, theme, thumbnails
 from lowland.plots.names import visible_labels
 from lowland.plots.style import DARK_PALETTE, FAINT, PALETTE, THEMES, new_figure
 from lowland.plots.views import crowded, density_of
@@ -332,3 +333,51 @@ def test_ends_of_a_colour_scale_may_be_percentiles() -> None:
             scatter(Y, color=values, color_limits=ends)
     with pytest.raises(ValueError, match="color_limits must rise"):
         scatter(Y, color=values, color_limits=("p90", "p10"))
+
+
+@pytest.mark.parametrize("color", [None, ["u", "v", "u", "v"]])
+def test_ends_of_a_scale_need_a_scale(color):
+    with pytest.raises(ValueError, match="color_limits are the ends of a scale of numbers"):
+        scatter(np.eye(4), color=color, color_limits=(0, 1))
+
+
+@pytest.mark.parametrize("kind", ["points", "hexagons", "density"])
+def test_an_unknown_colour_map_is_refused_for_every_kind(kind):
+    with pytest.raises(ValueError, match=r"color_map must be a matplotlib colour map or its name.*'nonsense'"):
+        scatter(np.random.default_rng(0).normal(size=(40, 2)), kind=kind, color_map="nonsense")
+
+
+def test_scales_of_the_dark_theme_stand_out_from_its_background():
+    Y = np.random.default_rng(0).normal(size=(400, 2))
+
+    draws = {
+        "points": lambda: scatter(Y, color=Y[:, 0]),
+        "hexagons": lambda: scatter(Y, kind="hexagons"),
+        "graph": lambda: neighbor_graph(Y, color=Y[:, 0]).collections[2].axes,
+        "hits": lambda: hit_map(np.arange(12).reshape(3, 4)),
+        "panel": lambda: compare_grid({"map": Y}, color=Y[:, 0])[0],
+    }
+    for name, draw in draws.items():
+        marks = draw().collections[-1]
+        assert marks.cmap(0.0) == colormaps["viridis"](0.0), name
+        with theme("dark"):
+            low = draw().collections[-1].cmap(0.0)
+        back = np.array(to_rgba(THEMES["dark"].background)[:3])
+        assert contrast(low[:3], back) >= 3, name
+
+
+def contrast(one, two):
+    lights = []
+    for tone in (one, two):
+        rgb = np.array(tone)
+        lights.append(np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722])
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
+def test_every_centre_with_room_for_a_line_has_its_label():
+    """Means so near to each other that beside each of them another one is nearer."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(6), 40)
+    Y = rng.normal(size=(240, 2)) * 3 + 0.25 * codes[:, None]
+    ax = scatter(Y, color=[f"a group with a name {i}" for i in codes], centers=True)
+    assert len(visible_labels(ax, "center")) == 6

@@ -335,3 +335,9 @@ def test_texts_of_scree_and_heat_maps_do_not_overlap(size, wine):
             if boxes[i].shrunk(0.98, 0.9).overlaps(boxes[j].shrunk(0.98, 0.9))
         ]
         assert clashes == []
+
+
+def test_every_vector_of_power_iteration_has_its_number():
+    left, _ = power_iteration([[2.0, 0.8], [0.8, 1.0]], start=(-0.5, 1.0))
+    written = [text.get_text() for text in left.texts if text.get_text() and text.get_visible()]
+    assert written == [str(step) for step in range(9)]

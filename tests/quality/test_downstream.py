@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import PredefinedSplit, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -123,7 +124,12 @@ def test_classes_that_pca_destroys_are_told_with_the_reason(hidden, estimator):
     assert told.by_direction
     assert "PCA destroys the classes" in found.sentence
     assert "discriminant direction (LDA) holds" in found.sentence
-    assert found.smallest["lda"] == 1
+    if estimator == "linear":
+        assert found.smallest["lda"] == 1
+    else:  # the nearest neighbours on all columns do not find the classes
+        assert found.smallest == {}
+        assert found.best.method == "lda"
+        assert "Better: LDA, 1 component: " in found.sentence
 
 
 def test_classes_that_pca_keeps_are_not_called_destroyed(rng):
@@ -221,11 +227,32 @@ def test_a_method_that_fails_does_not_stop_the_others(rng):
         ({"folds": 2}, "folds must be a whole number ≥ 3"),
         ({"task": "guess"}, "task must be one of"),
         ({"sample": 3}, "sample must be a whole number"),
+        ({"tolerance": -1}, "tolerance must be a number from 0 to 1; it is -1"),
+        ({"tolerance": float("nan")}, "tolerance must be a number from 0 to 1; it is nan"),
+        ({"tolerance": True}, "tolerance must be a number from 0 to 1; it is True"),
     ],
 )
 def test_bad_options_are_refused(options, text):
     with pytest.raises(ValueError, match=text):
         downstream(*load_iris(return_X_y=True), **options)
+
+
+@pytest.mark.parametrize("wrap", [lambda made: made, make_pipeline, lambda made: make_pipeline(StandardScaler(), made)])
+def test_a_learner_of_the_other_kind_is_refused(rng, wrap):
+    text = (
+        "the target is classes, and LinearRegression is a regressor; give a classifier; if it is a number to predict, "
+        "use task='regression'"
+    )
+    with pytest.raises(ValueError, match=text):
+        downstream(*load_iris(return_X_y=True), wrap(LinearRegression()))
+    X = rng.standard_normal((30, 2))
+    with pytest.raises(ValueError, match=r"LinearRegression is a regressor; give a classifier$"):
+        downstream(X, ["a", "b"] * 15, wrap(LinearRegression()))
+    text = "the target is numeric, and LogisticRegression is a classifier; give a regressor, or, .*use task='classes'"
+    with pytest.raises(ValueError, match=text):
+        downstream(X, X[:, 0], wrap(LogisticRegression()))
+    found = downstream(X, [0, 1] * 15, wrap(LinearRegression()), task="regression", methods=["pca"], folds=3)
+    assert found.learner == "linear regression"
 
 
 def test_bad_data_are_refused(rng):
@@ -253,7 +280,9 @@ def test_where_nothing_is_learned_no_number_of_components_is_recommended(rng, ki
     y = np.where(np.arange(200) % 50 == 0, "rare", "common") if kind == "rare" else rng.standard_normal(200)
     found = downstream(X, y, methods=["pca"], folds=4)
     assert not found.learns
-    assert found.smallest["pca"] == 1
+    assert found.smallest == {}
+    assert found.methods == ["pca"]
+    assert found.best is found.everything
     assert "not measurably better, so there is nothing that a reduction could lose" in found.sentence
     assert also in found.sentence
     assert "loses nothing" not in found.sentence

@@ -13,12 +13,7 @@ from lowland.core.errors import DataError
 from lowland.quality.limits import residual_law
 from lowland.quality.novelty_detection import novelty
 from lowland.quality.residuals import as_new, new_law
-
-
-def plane(n: int, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    A = np.random.default_rng(99).standard_normal((2, 8))
-    return rng.standard_normal((n, 2)) @ A + 0.2 * rng.standard_normal((n, 8))
+from sample_tables import plane
 
 
 @pytest.mark.parametrize("options", [{}, {"scale": True}, {"whiten": True}, {"ddof": 0}, {"solver": "krylov"}])

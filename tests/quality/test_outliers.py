@@ -18,6 +18,7 @@ from lowland.quality.outliers import outliers
 from lowland.quality.residuals import new_law
 from lowland.quality.robust_pca import InlierSearch, RobustAxes, angles, distinct_first, rest_of
 from lowland.rows.row_source import as_rows
+from sample_tables import plane
 
 
 def line(n: int = 100, seed: int = 0) -> np.ndarray:
@@ -126,12 +127,6 @@ def test_condensed_spectra_keep_their_sum() -> None:
 
 
 # -- outliers ----------------------------------------------------------------------------------------------------
-
-
-def plane(n: int, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    A = np.random.default_rng(99).standard_normal((2, 8))
-    return rng.standard_normal((n, 2)) @ A + 0.2 * rng.standard_normal((n, 8))
 
 
 def test_an_outlier_turns_the_first_axis_and_is_named() -> None:

@@ -22,7 +22,7 @@ def rolled(tmp_path, monkeypatch):
 def test_the_dimension_of_a_scan_is_that_of_a_sample(rolled, rng, tmp_path):
     np.save(tmp_path / "flat.npy", rng.uniform(size=(3000, 2)) @ np.linalg.qr(rng.standard_normal((4, 4)))[0][:2])
     found = lowland.dimension.estimate(scan(tmp_path / "flat.npy"))
-    assert found.warnings[-1] == "measured on a sample of 800 of the 3,000 rows"
+    assert found.warnings[-1] == found.of_sample == "measured on a sample of 800 of the 3,000 rows"
     assert round(float(found.consensus["nonlinear"])) == 2
 
 

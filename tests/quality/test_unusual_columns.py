@@ -12,12 +12,7 @@ import scipy.sparse as sp
 import lowland
 from lowland.methods.steps.origins import origins
 from lowland.quality import novelty
-
-
-def plane(n: int, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    A = np.random.default_rng(99).standard_normal((2, 8))
-    return rng.standard_normal((n, 2)) @ A + 0.2 * rng.standard_normal((n, 8))
+from sample_tables import plane
 
 
 def patients(n: int = 300, seed: int = 0) -> pl.DataFrame:

@@ -147,6 +147,17 @@ def test_too_few_steps_warn_and_report_the_change(graph):
     assert "Not converged" in result.sentence
 
 
+def test_no_more_steps_than_max_iter(graph):
+    edges, n = graph
+    for most in (1, 2, 3):
+        with pytest.warns(lowland.NotConvergedWarning, match=f"the last of {most} step"):
+            assert pagerank(edges, n_nodes=n, max_iter=most).iterations == most
+    needed = pagerank(edges, n_nodes=n)
+    assert needed.converged
+    exact = pagerank(edges, n_nodes=n, max_iter=needed.iterations)
+    np.testing.assert_array_equal(exact.scores, needed.scores)
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

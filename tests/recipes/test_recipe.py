@@ -27,11 +27,6 @@ OPTIONS = {
 }
 
 
-@pytest.fixture(scope="module")
-def patients():
-    return make_patients()
-
-
 def names(model):
     return [name for name, _ in model.steps]
 

@@ -170,6 +170,14 @@ def test_what_was_not_measured_has_its_reason(rows) -> None:
     assert "Not examined" in numbers["not_measured"]["outliers"]
 
 
+def test_what_was_not_measured_is_told_in_the_words_of_the_reader(rows) -> None:
+    model = lowland.PCA(n_components=1).fit(rows[:4])
+    given = {"X": rows[:4], "title": "T", "data_summary": {}, "words": lambda text: f"[{text}]"}
+    text = Page(render_report(model, model.transform(rows[:4]), **given)).text
+    assert "[Not measured: at least 5 rows are needed.]" in text
+    assert "[Not examined: outliers" in text
+
+
 def test_markup_in_names_cells_and_ids_stays_text(rows) -> None:
     names = [BAD, "</script><b>", 'a"b', "d&d"]
     X = pl.DataFrame(rows, schema=names)
@@ -379,7 +387,7 @@ def test_the_seed_and_the_memory_of_a_fit_are_said_once() -> None:
     X = np.random.default_rng(0).normal(size=(40, 5))
     model = lowland.PCA(2)
     text = Page(render_report(model, model.fit_transform(X), X=X, title="t", data_summary={})).text
-    assert "Random seed: 0, the default (random_state=None)." in text
+    assert "Random seed: 0, the default." in text
     assert "memory less than 1 MB" in text
 
 

@@ -137,3 +137,43 @@ def test_the_page_chooses_its_colours(X):
         text = quality.shepard(X, X[:, :2])._repr_html_()
     assert "currentColor" in text
     assert not re.search("#e6edf3", text), "ink of the dark theme would be invisible on a light page"
+
+
+def test_outliers_are_a_picture_of_all_rows_and_a_table(rng):
+    X = np.vstack([rng.normal(size=(80, 3)), [[30.0, 0.0, 0.0], [0.0, -40.0, 0.0]]])
+    result = quality.outliers(X, names=[EVIL, *(f"n{i}" for i in range(79)), "far", "farther"])
+    text = result._repr_html_()
+    found = checked(text)
+    assert result.sentence in "".join(found.texts)
+    assert text.count("<tr>") == 1 + len(result)
+    assert text.index("<td>farther</td>") < text.index("<td>far</td>")
+    ax = result.figure().axes[0]
+    drawn = np.vstack([np.asarray(marks.get_offsets()) for marks in ax.collections])
+    order = np.argsort(drawn[:, 0])
+    assert drawn[order, 0].tolist() == list(range(82))
+    assert drawn[order, 1] == pytest.approx(result.severity)
+    assert [label.get_text() for label in ax.texts] == [result.names[i] for i in result.rows[:5]]
+    none = quality.outliers(rng.normal(size=(60, 3)), level=1 - 1e-9)
+    assert len(none) == 0
+    assert "<table>" not in none._repr_html_()
+
+
+def test_many_orders_of_outliers_have_a_logarithmic_scale(rng):
+    X = np.vstack([rng.normal(size=(80, 3)), [[1e6, 0.0, 0.0]]])
+    ax = quality.outliers(X).figure().axes[0]
+    assert ax.get_yscale() == "log"
+    ax.figure.draw_without_rendering()
+
+
+def test_pointwise_measures_are_a_picture_and_the_least_reliable_points(X):
+    result = quality.pointwise(X, X[:, :2], 8)
+    text = result._repr_html_()
+    checked(text)
+    assert text.count("<tr>") == 1 + 10
+    assert text.index(f"<td>{result.worst(1)[0]}</td>") < text.index(f"<td>{result.worst(2)[1]}</td>")
+    left, right = result.figure().axes
+    assert sum(patch.get_height() for patch in left.patches) == 60
+    drawn = np.asarray(right.collections[0].get_offsets())
+    assert drawn == pytest.approx(np.column_stack([result.false, result.missing]))
+    some = quality.pointwise(X, X[:, :2], 8, anchors=20)
+    assert f"The 20 points keep {some.kept.mean():.1%} of their 8 nearest neighbours." in some._repr_html_()

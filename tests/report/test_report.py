@@ -15,8 +15,8 @@ import lowland
 from lowland.dimension.spectrum import CAVEAT
 from lowland.plots import biplot, scatter, scree
 from lowland.plots.coloring import GROUPS_MOST, Groups, Scale, read_colors
-from lowland.plots.names import visible_labels
-from lowland.plots.scatter import LABELS_MOST, RASTER_ABOVE, places
+from lowland.plots.names import MAX_NAMES, visible_labels
+from lowland.plots.scatter import RASTER_ABOVE, places
 from lowland.plots.style import PALETTE
 from lowland.quality import report
 from lowland.report import page as pieces
@@ -382,7 +382,7 @@ def test_one_coordinate_is_a_strip() -> None:
 
 
 def test_few_points_have_their_names_beside_them_and_many_under_the_pointer(fitted: lowland.PCA) -> None:
-    names = [f"n{i}" for i in range(LABELS_MOST + 1)]
+    names = [f"n{i}" for i in range(MAX_NAMES + 1)]
     Y = np.random.default_rng(0).uniform(size=(len(names), 2))
     assert visible_labels(scatter(Y[:-1], names=names[:-1])) == names[:-1]
     assert visible_labels(scatter(Y, names=names)) == []

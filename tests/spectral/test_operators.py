@@ -12,7 +12,7 @@ from lowland import RowSource, config
 from lowland.core.arrays import to_numpy
 from lowland.core.spmm import spmm
 from lowland.rows.row_source import as_rows
-from lowland.spectral import Centered, Deflated, Dense, DoublyCentered, Gram, LowRank, Operator, Sparse, eigen, singular
+from lowland.spectral import Centered, Dense, DoublyCentered, Gram, Operator, Sparse, eigen, singular
 
 N = 260  # large enough for the Krylov methods to iterate
 K = 6
@@ -67,10 +67,12 @@ def build_symmetric(name, rng, wrap):
         return DoublyCentered(Dense(wrap(D), symmetric=True), factor=-0.5, psd=True), -0.5 * J @ D @ J
     if name == "low rank":
         F = table(rng, N, 30, 0.7)
-        return LowRank(wrap(F)), F @ F.T
-    Q = np.linalg.eigh(A)[1][:, -2:] @ np.array([[1.0, 0.5], [0.0, 1.0]])  # known, but not orthonormal
-    P = np.eye(N) - Q @ np.linalg.pinv(Q)
-    return Deflated(Dense(wrap(A), psd=True), wrap(Q)), P @ A @ P
+        return Gram(Dense(wrap(F)), outer=True), F @ F.T
+    Q = np.linalg.eigh(A)[1][:, -2:]
+    P = np.eye(N) - Q @ Q.T
+    op = Dense(wrap(P @ A @ P), psd=True)
+    op.null = wrap(Q)
+    return op, P @ A @ P
 
 
 SYMMETRIC = (
@@ -82,7 +84,7 @@ SYMMETRIC = (
     "scatter",
     "doubly centred",
     "low rank",
-    "deflated",
+    "known null vectors",
 )
 
 
@@ -211,28 +213,6 @@ def test_every_solver_on_every_table(name, solver, rng, backend):
 # -- details -------------------------------------------------------------------------------------------------
 
 
-def test_deflation_adds_to_known_null_vectors_and_may_repeat_them(rng):
-    D = squared_distances(rng)
-    inner = DoublyCentered(Dense(D, symmetric=True), factor=-0.5, psd=True)
-    top = eigen(inner, 3)
-    again = eigen(Deflated(inner, top.vectors[:, :1]), 2)
-    np.testing.assert_allclose(again.values, top.values[1:], rtol=1e-10)
-    repeated = Deflated(inner, np.full((N, 1), N**-0.5))  # the constant vector is known already
-    assert repeated.null.shape == (N, 1)
-    np.testing.assert_allclose(eigen(repeated, 3).values, top.values, rtol=1e-10)
-
-
-@pytest.mark.parametrize("solver", ["dense", "krylov", "power"])
-def test_deflating_any_direction_leaves_what_it_should(solver, rng, backend):
-    """Q neither holds the known null vector nor is orthogonal to it: the constant is then no longer null."""
-    D, Q = squared_distances(rng), rng.standard_normal((N, 2)) + 1
-    P = np.eye(N) - Q @ np.linalg.pinv(Q)
-    A = P @ (-0.5 * J @ D @ J) @ P
-    op = Deflated(DoublyCentered(Dense(backend(D), symmetric=True), factor=-0.5, psd=True), backend(Q))
-    np.testing.assert_allclose(A @ to_numpy(op.null), 0, atol=1e-10)
-    np.testing.assert_allclose(to_numpy(eigen(op, K, solver=solver).values), np.linalg.eigvalsh(A)[::-1][:K], rtol=1e-9)
-
-
 def test_tensors_with_gradients_are_taken(rng):
     torch = pytest.importorskip("torch")
     A = symmetric(rng)
@@ -240,16 +220,15 @@ def test_tensors_with_gradients_are_taken(rng):
     found = eigen(Dense(tracked, psd=True), 2)
     assert not found.vectors.requires_grad
     np.testing.assert_allclose(found.values.numpy(), np.linalg.eigvalsh(A)[::-1][:2], rtol=1e-11)
-    np.testing.assert_allclose(eigen(LowRank(tracked), 1).values.numpy(), float(found.values[0]) ** 2, rtol=1e-11)
-    assert Deflated(Dense(tracked, psd=True), tracked[:, :1]).null.requires_grad is False
+    np.testing.assert_allclose(
+        eigen(Gram(Dense(tracked), outer=True), 1).values.numpy(), float(found.values[0]) ** 2, rtol=1e-11
+    )
 
 
 def test_what_needs_symmetry_says_so(rng):
     A = Dense(rng.standard_normal((4, 4)))
     with pytest.raises(ValueError, match="double centring needs a symmetric matrix"):
         DoublyCentered(A)
-    with pytest.raises(ValueError, match="deflation needs a symmetric operator"):
-        Deflated(A, np.ones((4, 1)) / 2)
     with pytest.raises(ValueError, match="expected a square matrix; got shape"):
         Dense(np.ones((3, 2)), symmetric=True)
     with pytest.raises(ValueError, match="expected a matrix"):

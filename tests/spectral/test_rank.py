@@ -130,3 +130,11 @@ def test_blocks_of_few_varying_columns_need_no_warning(rng):
     assert lowland.PCA().partial_fit(X).n_components_ == 3
     with pytest.warns(lowland.RankWarning, match=r"ProbabilisticPCA: .*at least rank 3, below the 4"):
         assert lowland.ProbabilisticPCA(4).fit(iter([X])).n_components_ == 3
+
+
+@pytest.mark.parametrize("method", [lowland.PCA, lowland.ICA, lowland.ClassicalMDS])
+def test_rows_that_differ_by_rounding_alone_are_not_called_equal(method, rng):
+    X = np.tile(100 * rng.random(5), (20, 1))
+    X[::2] = np.nextafter(np.nextafter(X[::2], np.inf), np.inf)
+    with pytest.raises(lowland.DataError, match=r"rank 0\): they are equal, or differ only by rounding; a reduction"):
+        method(1).fit(X)

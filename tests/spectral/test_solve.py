@@ -14,7 +14,6 @@ from lowland.spectral import (
     Dense,
     DoublyCentered,
     Gram,
-    LowRank,
     Sparse,
     choose,
     dense,
@@ -72,7 +71,7 @@ def test_choices(op, k, solver):
 
 
 def test_to_choose_for_few_pairs_forms_no_matrix(monkeypatch):
-    op = DoublyCentered(Dense(np.empty((2000, 2000)), symmetric=True))
+    op = DoublyCentered(Dense(np.zeros((2000, 2000)), symmetric=True))
     monkeypatch.setattr(op, "dense", lambda: pytest.fail("a centred copy was made only to choose"))
     assert choose(op, 2).solver == "krylov"
 
@@ -86,8 +85,22 @@ def test_wrong_questions_are_refused(rng):
             singular(A, k)
     with pytest.raises(ValueError, match="which must be 'largest' or 'smallest'; got 'top'"):
         eigen(A, 1, which="top")
-    with pytest.raises(ValueError, match="is not symmetric: use `singular`"):
-        eigen(Dense(np.ones((3, 3))), 1)
+    with pytest.raises(ValueError, match=r"Dense\(2 × 2\) is not marked as symmetric.*numpy\.linalg\.eig"):
+        eigen(Dense(np.array([[2.0, 3.0], [2.0, 1.0]])), 2)
+    for crooked in (np.array([[2.0, 3.0], [2.0, 1.0]]), np.triu(rng.random((600, 600)))):
+        for marks in ({"symmetric": True}, {"psd": True}):
+            with pytest.raises(ValueError, match="the matrix is not symmetric: A − Aᵀ reaches"):
+                Dense(crooked, **marks)
+    assert Dense(np.triu(np.ones((3, 3))), symmetric=True, check=False).symmetric
+    even = rng.random((600, 600)).astype(np.float32)
+    assert Dense(even @ even.T, psd=True).symmetric  # up to rounding
+    for solve in (eigen, singular):
+        with pytest.raises(
+            TypeError, match=rf"{solve.__name__} takes an operator, not ndarray: .*lowland\.spectral\.Dense"
+        ):
+            solve(np.eye(3), 1)
+        with pytest.raises(TypeError, match=r"not csr_array: .*lowland\.spectral\.Sparse"):
+            solve(sp.eye_array(3, format="csr"), 1)
     for solve in (eigen, singular):
         with pytest.raises(ValueError, match=r"no solver 'magic'.*known: auto, dense, krylov"):
             solve(A, 1, solver="magic")
@@ -148,7 +161,7 @@ def test_equal_eigenvalues_give_the_right_space(solver, rng, backend):
 @pytest.mark.parametrize("rank", [1, 3, 9])
 def test_more_pairs_than_the_rank(solver, rank, rng, backend):
     F = rng.standard_normal((400, rank))
-    found = eigen(LowRank(backend(F)), 12, solver=solver)
+    found = eigen(Gram(Dense(backend(F)), outer=True), 12, solver=solver)
     V, values = to_numpy(found.vectors), to_numpy(found.values)
     np.testing.assert_allclose(values[:rank], np.linalg.svd(F)[1] ** 2, rtol=1e-11)
     np.testing.assert_allclose(values[rank:], 0, atol=1e-10 * values[0])
@@ -269,7 +282,7 @@ def test_threads_and_repetition_leave_no_trace(solver, rng):
     found = []
     for threads in (1, 2, 2):
         with config(threads=threads):
-            found.append(eigen(LowRank(F), 5, solver=solver).vectors.tobytes())
+            found.append(eigen(Gram(Dense(F), outer=True), 5, solver=solver).vectors.tobytes())
             found.append(singular(Dense(F @ F[:200].T), 5, solver="krylov").right.tobytes())
     assert found[::2] == found[:1] * 3
     assert found[1::2] == found[1:2] * 3

@@ -16,6 +16,7 @@ import pytest
 
 import lowland
 from lowland.data import scan
+from lowland.data.scans.changed import ChangedScan
 from lowland.methods.steps import training_rows
 from lowland.streaming.checkpoint import Checkpoint, CheckpointError
 
@@ -252,15 +253,58 @@ def test_a_damaged_file_leaves_the_older_one(tmp_path):
     assert len(files) == 2
     newest = files[-1]
     newest.write_bytes(newest.read_bytes()[:-9])
-    (tmp_path / "state" / ".0123456789abcdef.part").write_bytes(b"half")
+    (tmp_path / "state" / ".checkpoint-0123456789abcdef.part").write_bytes(b"half")
+    (tmp_path / "state" / ".0123456789abcdef.part").write_bytes(b"of another file")
     kept = interrupted(model := lowland.PCA(3), rows, tmp_path / "state", 10**9)
     assert kept.resumed_rows == 2 * 65_536
     np.testing.assert_array_equal(model.components_, lowland.PCA(3).fit(X).components_)
-    assert not list((tmp_path / "state").glob(".*.part"))
+    assert [file.name for file in (tmp_path / "state").glob(".*.part")] == [".0123456789abcdef.part"]
+    kept.release()
     for file in (tmp_path / "state").iterdir():
         file.write_bytes(b"none")
     with pytest.raises(CheckpointError, match="damaged; remove the folder"):
         Checkpoint(tmp_path / "state", {})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of POSIX")
+def test_a_second_fit_in_the_folder_of_a_running_one_is_refused(tmp_path):
+    X = table(tmp_path, 600_000, 6)
+    out, state = tmp_path / "out.npz", tmp_path / "state"
+    started_fit = started(tmp_path / "rows.npy", state, out, "PCA", 10**9, "any")
+    while not list(state.glob("*.checkpoint")):
+        assert started_fit.poll() is None
+        time.sleep(0.01)
+    os.kill(started_fit.pid, signal.SIGSTOP)
+    (state / ".checkpoint-0123456789abcdef.part").write_bytes(b"of the running fit")
+    before = sorted(os.listdir(state))
+    with pytest.raises(CheckpointError, match="another fit uses this folder"):
+        lowland.fit(lowland.PCA(3), scan(tmp_path / "rows.npy"), checkpoint=state)
+    assert sorted(os.listdir(state)) == before
+    os.kill(started_fit.pid, signal.SIGCONT)
+    _, errors = started_fit.communicate(timeout=120)
+    assert started_fit.returncode == 0, errors
+    same_bits(out, lowland.PCA(3).fit(X), X)
+    model = lowland.fit(lowland.PCA(3), scan(tmp_path / "rows.npy"), checkpoint=state)  # it has ended
+    np.testing.assert_array_equal(model.components_, lowland.PCA(3).fit(X).components_)
+
+
+def test_blocks_of_a_function_are_refused(tmp_path, rng):
+    """The same first block does not show that later ones are the same."""
+    A = rng.standard_normal((50_000, 5))
+
+    def blocks():
+        for start in range(0, len(A), 10_000):
+            yield A[start : start + 10_000]
+
+    rows = scan(blocks, n_rows=len(A))
+    for model in (lowland.PCA(2), lowland.recipe(lowland.PCA(2), missing="mean")):
+        with pytest.raises(lowland.DataError, match=r"cannot recognise the blocks of blocks: .*write them to a file"):
+            lowland.fit(model, rows, checkpoint=tmp_path / "state")
+    assert not os.path.exists(tmp_path / "state")
+    changed = ChangedScan(rows, lambda frame: frame)
+    assert changed.unrecognised() == rows.unrecognised()
+    np.save(tmp_path / "rows.npy", A)
+    assert scan([tmp_path / "rows.npy", tmp_path / "rows.npy"]).unrecognised() is None
 
 
 def test_what_cannot_be_kept_is_refused(tmp_path, rng):

@@ -90,7 +90,7 @@ def test_kept_columns(X, tmp_path):
         assert got.columns == ["n", "id", "pca0", "pca1"]
         np.testing.assert_array_equal(got.select("pca0", "pca1").to_numpy(), model.transform(X_of(frame, names)))
         assert got["id"].to_list() == frame["id"].to_list()
-    with pytest.raises(lowland.DataError, match="'colour', which is no column"):
+    with pytest.raises(lowland.DataError, match="'colour', which is not a column"):
         lowland.transform_file(model, frame, tmp_path / "other.csv", keep=["colour"])
     with pytest.raises(lowland.DataError, match="this table has none"):
         lowland.transform_file(lowland.PCA(2).fit(X), X, tmp_path / "other.csv", keep=["a"])

@@ -130,14 +130,17 @@ def test_added_documents_rank_as_after_a_refit():
     index = LatentSemanticIndex(4).fit(texts[:200]).add(texts[200:])
     again = LatentSemanticIndex(4).fit(texts)
     assert len(index) == 240
-    assert 0 < index.drift_ < 0.05
+    assert 0 < index.drift_ < 1e-4  # 0.006 if the new documents were only folded in
     assert again.drift_ == 0
+    exact = np.linalg.svd(index.encoder_.encode(texts).toarray())
+    np.testing.assert_allclose(index.singular_values_, exact[1][:4], rtol=5e-4)
+    assert np.linalg.svd(index.components_ @ exact[2][:4].T)[1].min() > 0.9999
     queries = [f"s{c}w{j} s{c}w{j + 1}" for c in range(4) for j in range(6)]
     shared = [
         len({*a.indices.tolist()} & {*b.indices.tolist()}) / 10
         for a, b in zip(index.search(queries), again.search(queries), strict=True)
     ]
-    assert np.mean(shared) >= 0.8
+    assert np.mean(shared) >= 0.915  # measured: 0.921; folded in 0.900, with a wrong sign of a concept 0.821
 
 
 def test_additions_are_exact_within_the_rank():
@@ -217,9 +220,15 @@ def test_documents_of_every_kind(tmp_path):
 def test_empty_documents_stay_and_match_nothing():
     texts = ["", *corpus(40), None, "the of"]
     with pytest.warns(lowland.DegenerateWarning, match="3 texts of 43 have no terms"):
-        index = LatentSemanticIndex(4).fit(texts)
+        index = LatentSemanticIndex(8).fit(texts)
     found = index.search("s0w0", k=43)
     assert dict(found)[0] == 0
+    several = index.search(["s0w0", "s1w0"], k=43)[0]
+    for result, last in ((found, [0, 41, 42]), (several, [0, 41, 42]), (index.similar(1, k=42), [0, 41, 42])):
+        assert result.scores[-4] < 0  # documents with terms come first, however unlike the query
+        assert result.indices[-3:].tolist() == last
+        assert (result.scores[-3:] == 0).all()
+    assert 1 not in index.similar(1, k=42).indices
     with pytest.raises(DataError, match="has no terms"):
         index.similar(0)
 
@@ -301,6 +310,11 @@ def test_unknown_words_of_a_query_are_named():
         lambda index: index.similar(0, k=0),
         lambda index: index.related("wing", k=0.5),
         lambda index: index.concepts(0),
+        lambda index: index.concepts(1, terms=-1),
+        lambda index: index.concepts(1, documents="x"),
+        lambda index: index.project(n=-1),
+        lambda index: index.project(n=3),
+        lambda index: index.project(["wing"], n=0),
     ],
 )
 def test_wrong_arguments_are_refused(wrong):
@@ -319,7 +333,7 @@ def test_queries_without_known_words_are_errors():
         index.related("unknown")
     with pytest.raises(DataError, match="k must be"):
         index.search("s0w0", k=0)
-    with pytest.raises(DataError, match="none of the 120 documents"):
+    with pytest.raises(DataError, match="not one of the 120 documents"):
         index.similar(120)
     with pytest.raises(ValueError, match="features must be"):
         LatentSemanticIndex(features="bm25").fit(corpus())
@@ -329,6 +343,15 @@ def test_queries_without_known_words_are_errors():
 def test_methods_name_the_way_for_texts(model):
     with pytest.raises(DataError, match=r'texts="tfidf".*lowland\.text\.LatentSemanticIndex'):
         model.fit(["a wing in a stream", "heat of a nose"])
+    for X in (np.array([["a wing in a stream"], ["heat of a nose"]], dtype=object), np.array([["a b c", "d e f"]] * 3)):
+        with pytest.raises(DataError, match=r'texts="tfidf".*lowland\.text\.LatentSemanticIndex'):
+            model.fit(X)
+    for X in (
+        [["red"], ["New York"]],
+        [["heat of a nose", 1.0], ["a wing in a stream", 2.0]],
+    ):  # categories; a mixed table
+        with pytest.raises(lowland.DataError, match="not a number"):
+            model.fit(np.array(X, dtype=object))
 
 
 def test_same_seed_same_index_with_lanczos(monkeypatch):

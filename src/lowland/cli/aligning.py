@@ -26,12 +26,12 @@ class EarlierMap:
     table: Table
 
     @classmethod
-    def read(cls, path: Path) -> EarlierMap:
-        """Read the table."""
+    def read(cls, path: Path, id: str | None) -> EarlierMap:
+        """Read the table; the column ``id`` is kept as it is written."""
         from ..data.arraytable import SparseTable
-        from ..data.reading import read
+        from .reading_options import ReadingOptions
 
-        table = read(path)
+        table = ReadingOptions().naming(id).read(path)
         if isinstance(table, SparseTable):
             raise DataError(f"--align-to {path}: it is a sparse matrix; give a table of coordinates")
         return cls(path, table)

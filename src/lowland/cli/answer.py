@@ -58,7 +58,9 @@ def stderr() -> Console:
 
 def note(text: str) -> None:
     """Print a note on stderr."""
-    stderr().print(Text(text, style="dim"))
+    from .wording import in_words
+
+    stderr().print(Text(in_words(text), style="dim"))
 
 
 def warn(text: str) -> None:

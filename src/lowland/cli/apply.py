@@ -13,7 +13,7 @@ from ..core.command_line import command_line
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError, note
 from .engine_options import LOCAL, EngineOptions
-from .figure_options import NO_FIGURE, FigureOptions
+from .figure_options import NO_FIGURE, FigureOptions, chosen_axes
 from .figures import write_figure
 from .input import Input, default_names, row_names
 from .inputs import read_coordinates, read_for
@@ -31,7 +31,7 @@ from .options import (
     ReportOut,
 )
 from .outputs import check_kept, check_outputs, is_table, only_numbers
-from .preparing import parts_of_model
+from .preparing import parts_of_model, rows_before
 from .reading_options import ReadingOptions
 from .running import run
 from .stream_options import Placement, Stream
@@ -117,7 +117,7 @@ def transform(
 
     Example: lowland transform iris.lowland new.csv --out new_flat.csv
     """
-    from ..contract.axis_names import method_title
+    from ..contract.axis_names import axis_labels, method_title
     from ..core.formatting import count
     from ..data.writing import embedding_frame
     from ..modelfile import load
@@ -130,15 +130,19 @@ def transform(
     check_outputs(**files, inputs=(model, data), json=common is not None and common.json)
     saved = load(model)
     steps, fitted, after = parts_of_model(saved)
+    names = [str(name) for name in fitted.get_feature_names_out()]
+    chosen_axes(drawing.axes, names, axis_labels(fitted))
     keep = KeepOptions(id=id, color=color, hover=hover, keep_columns=keep_columns)
     copied = [] if reading is None else reading.copied
     where = engine or LOCAL
     where.check()
-    if where.asked:
+    if where.uses_cluster:
         stream = True
     if not stream:
         read = too_large(
-            lambda: read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen), lambda: None, data
+            lambda: read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen, id=id),
+            lambda: None,
+            data,
         )
     if stream or read is None:
         no = {"flag": flag, "report": report, "figure": drawing.figure, "unseen": unseen}
@@ -148,9 +152,9 @@ def transform(
     _check_kept(given, keep, out, copied)
     embedding = run(fitted.transform, given)
     embedding = embedding if after is None else after.transform(embedding)
-    names = [str(name) for name in fitted.get_feature_names_out()]
     summary = f"{method_title(fitted)} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
-    novelty = _novelty(fitted, steps, given) if flag or (report is not None and can_judge(fitted)) else None
+    judged = can_judge(fitted, [] if steps is None else [step for _, step in steps.steps])
+    novelty = _novelty(fitted, steps, given) if flag or (report is not None and judged) else None
     found = novelty if flag else None
     if found is not None:
         summary += f" {found.sentence}"
@@ -202,12 +206,16 @@ def _of_stream(model: Path, data: Path, fitted: Reducer, written: Written) -> An
 
 def _novelty(fitted: Reducer, steps: Pipeline | None, given: Input) -> Novelty:
     """Compare the rows with the training rows; measures that are not available are listed on stderr."""
+    from ..quality.novelty_axes import method_before
     from ..quality.novelty_detection import novelty_after
 
     before = [] if steps is None else [step for _, step in steps.steps]
+    pre = method_before(before)
+    if pre is not None and steps is not None and given.table is not None:
+        before, given = before[:-1], rows_before(given, steps[:-1])
     table = None if given.table is None else given.table.with_aside()
     names = row_names(given)
-    found: Novelty = run(lambda rows: novelty_after(before, fitted, rows, table=table, names=names), given)
+    found: Novelty = run(lambda rows: novelty_after(before, fitted, rows, pre=pre, table=table, names=names), given)
     found = replace(found, missing={name: in_words(why) for name, why in found.missing.items()})
     for reason in dict.fromkeys(found.missing.values()):
         lacking = [name for name, why in found.missing.items() if why == reason]
@@ -284,7 +292,7 @@ def inverse(
                 f"{model.name}: its step {name} ({type(step).__name__}) has no inverse transform: coordinates cannot "
                 "be mapped back to columns"
             )
-    given = replace(read_coordinates(fitted, embedding, reading), id=id)
+    given = replace(read_coordinates(fitted, embedding, reading, id), id=id)
     keep = KeepOptions(id=id)
     _check_kept(given, keep, out)
     restored = run(lambda Y: fitted.inverse_transform(Y if after is None else after.inverse_transform(Y)), given)

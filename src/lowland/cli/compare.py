@@ -14,6 +14,7 @@ from ..core.command_line import command_line, stem_of
 from ..core.errors import DataError
 from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
+from .comparing import about_rows
 from .engine_options import LOCAL, EngineOptions
 from .input import Input
 from .inputs import read_input, warn_of_square
@@ -138,6 +139,14 @@ def compare(
         Parameter(help="Column of class labels: not reduced; maps are also scored by class accuracy."),
     ] = None,
     id: RowNames = None,
+    hover: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="Columns that the report shows while the pointer is over a point, separated by commas. A column that "
+            "is data remains data.",
+            show_default=False,
+        ),
+    ] = (),
     prefer: Annotated[
         str, Parameter(help="Criterion of the recommendation: balanced, local, global, target or speed.")
     ] = "balanced",
@@ -170,6 +179,7 @@ def compare(
     wanted, where = asked or CompareOptions(), engine or LOCAL
     where.check()
     scale, chosen = scaled_once(bool(wanted.scale), columns or TableOptions())
+    chosen.recipe.refuse_unseen()
     wanted = replace(wanted, scale=scale or None)
     parameters = wanted.parameters()
     _check_files(out, report, record, again, data)
@@ -183,8 +193,9 @@ def compare(
         former = _read_record(again)
         parameters = {"record": former}
         metric, text = former["settings"]["metric"], former["data"]["kind"] == "categories"
-    keep = KeepOptions(id=id, color=target)
+    keep = KeepOptions(id=id, color=target, hover=hover)
     given = _read(data, chosen, keep, metric, text)
+    about = about_rows(given, keep, report)
     if wanted.scale and _is_mixed(given):
         note("FAMD already scales the columns of a table with text; --scale has no effect")
         del parameters["metric"]
@@ -193,9 +204,11 @@ def compare(
     advice = found.recommend(prefer)
     advice = replace(advice, reasons=tuple(in_words(text) for text in advice.reasons))
     same: dict[str, Any] = dict(vars(wanted)) if again is None else {"again": again}
-    same |= {"prefer": prefer if prefer != "balanced" else None, "target": target, "id": id, **chosen.words()}
+    same |= {"prefer": prefer if prefer != "balanced" else None, "target": target, "id": id, "hover": hover}
+    same |= chosen.words()
     command, following = command_line("compare", data, **same, report=report), _next(data, given, chosen, advice, keep)
-    files = _write(found, data, out, report, record, command, following)
+    about |= {"command": command, "following": following}
+    files = _write(found, data, out, report, record, about)
     facts = _facts(found, advice, data) | files
     if found.record["data"]["dominant"] is not None and again is None and not chosen.recipe.sets_units:
         same.pop("scale")  # it is None: scaled columns have no dominant one
@@ -366,17 +379,16 @@ def _write(
     out: Path | None,
     report: Path | None,
     record: Path | None,
-    command: str,
-    following: str,
+    about: dict[str, Any],
 ) -> dict[str, Any]:
-    """Write the output files and return their paths."""
+    """Write the output files and return their paths; ``about`` is what the report tells besides the comparison."""
     from ..data.atomic import atomic_file
     from ..data.writing import write_table
 
     if out is not None:
         write_table(out, found.table())
     if report is not None:
-        found.to_html(report, title=f"Methods for {data.name}", command=command, following=following)
+        found.to_html(report, title=f"Methods for {data.name}", **about)
     if record is not None:
         with atomic_file(record) as file:
             file.write(json.dumps(found.record, indent=1).encode())
@@ -417,6 +429,7 @@ def _next(data: Path, given: Input, columns: TableOptions, advice: Recommendatio
         set=[f"{name}={_text(value)}" for name, value in own.items()],
         id=keep.id,
         color=keep.color,
+        hover=keep.hover,
         out=f"{stem}-map.csv",
         model=f"{stem}.lowland" if find_method(advice.method).kept else None,
         report=f"{stem}-map.html",

@@ -1,16 +1,18 @@
-"""The `compare` command for the rows of a map, as `reduce` and `evaluate` suggest it."""
+"""The `compare` command for the rows of a map, as `reduce` and `evaluate` suggest it, and names of rows in its page."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..core.command_line import command_line
+from .answer import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .options import TableOptions
+    from .input import Input
+    from .options import KeepOptions, TableOptions
 
 
 def compare_command(
@@ -34,3 +36,15 @@ def compare_command(
         words["categories"] = "famd"
     scaled = scale and words["categories"] != "famd"
     return command_line("compare", data, **words, scale=scaled, id=id, target=target, **options)
+
+
+def about_rows(given: Input, keep: KeepOptions, report: Path | None) -> dict[str, Any]:
+    """Return what the report tells of each row: its name and the columns of --hover."""
+    if keep.shown and report is None:
+        raise UsageError("--hover requires a report: add --report FILE")
+    named: dict[str, Any] = {"names": given.labels(), "names_title": given.id or "name"}
+    if keep.shown and given.table is None:
+        raise UsageError("--hover requires a table with column names")
+    if given.table is not None:
+        named["hover"] = {name: given.table.column(name) for name in keep.shown}
+    return named

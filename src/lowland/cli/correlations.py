@@ -91,6 +91,7 @@ def correlations(
         if not 0 < value <= 1:
             raise UsageError(f"{option} {value:g}: must be above 0 and at most 1")
     chosen = columns or TableOptions()
+    chosen.recipe.refuse_unseen()
     given = read_input(data, chosen, KeepOptions(id=id))
     warn_of_square(given)
 

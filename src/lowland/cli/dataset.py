@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KEYS = {
     "datasets": "a list (with NAME: of this set only) of name, size, shows, source, licence, kind (bundled, "
     "scikit-learn, generated, fetched), form (table, images, texts, distances), target, aside, parameters, "
-    "requirements, files (to be downloaded: name, address, checksum)",
+    "files (to be downloaded: name, address, checksum)",
     "out": "the file or folder that was written; null for the list",
     "rows": "its number of rows; null for the list",
     "columns": "names of its columns of data",
@@ -42,7 +42,6 @@ _FIELDS = (
     "target",
     "aside",
     "parameters",
-    "requirements",
 )
 
 

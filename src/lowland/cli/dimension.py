@@ -80,6 +80,7 @@ def dimension(
     if square and scale:
         raise UsageError("--scale applies to columns, and a distance matrix has none: remove --scale or --metric")
     scale, chosen = scaled_once(scale, columns or TableOptions())
+    chosen.recipe.refuse_unseen()
     given = read_or_scan(data, chosen, KeepOptions(id=id), stream=stream, pairwise=square)
     if not square:
         warn_of_square(given)
@@ -88,8 +89,8 @@ def dimension(
         return estimate(rows, metric=metric, scale=scale, random_state=seed)
 
     found: Estimate = run(work, given)
-    if given.scanned and found.warnings and found.warnings[-1].startswith("measured on a sample"):
-        note(f"the dimension is {found.warnings[-1]}")
+    if given.scanned and found.of_sample:
+        note(f"the dimension is {found.of_sample}")
     if figure is not None:
         write_figure(drawing, draw_with(found.figure, drawing.look))
     plain = found.to_dict()

@@ -39,7 +39,8 @@ KEYS = {
     "everything": "the learner on all columns: k, score and loss (value, low, high), balanced, classes, folds, seconds "
     "(reduce, fit, predict), peak_bytes",
     "trials": "the same for each number of components k of each method; variance: share that PCA keeps",
-    "smallest": "for each method the smallest number of components that loses nothing measurable, or null",
+    "smallest": "for each method the smallest number of components that loses nothing measurable, or null; empty if "
+    "the learner on all columns is not better than the baseline",
     "destroyed": "where PCA keeps the variance and loses the classes: k, kept, score, best, discarded, variance, "
     "sentence; else null",
     "skipped": "methods that failed, each with the reason",
@@ -141,7 +142,7 @@ def downstream(
     if found.sampled_from is not None:
         note(f"{found.n_rows:,} rows drawn at random from {found.sampled_from:,}")
     for name, why in found.skipped.items():
-        note(f"skipped: {name} ({why})")
+        note(f"skipped: {name} ({in_words(why)})")
     if out is not None:
         from ..data.writing import write_table
 
@@ -174,9 +175,9 @@ def _grid(found: Downstream) -> Grid:
     for heading in ("method", "components", score, "95 % interval", "loss", "reduce s", "fit s", "predict s", "memory"):
         grid.add_column(heading, justify="left" if heading == "method" else "right", no_wrap=True)
     grid.add_row(*_cells(found.everything, found.everything.title, ""))
-    for method, best in found.smallest.items():
+    for method in found.methods:
         for trial in found.of(method):
-            grid.add_row(*_cells(trial, trial.title, " ←" if found.learns and trial.k == best else ""))
+            grid.add_row(*_cells(trial, trial.title, " ←" if trial.k == found.smallest.get(method) else ""))
     mark = "← the smallest that loses nothing measurable; " if found.learns else ""
     grid.caption = f"{mark}seconds and memory of one fold"
     grid.caption_justify = "left"
@@ -198,7 +199,7 @@ def _next(data: Path, found: Downstream, columns: TableOptions, target: str, id:
     if not (scale or columns.recipe.sets_units) and any("of the variance, so" in text for text in found.warnings):
         return command_line("downstream", data, target=target, **words, scale=True)
     k = found.smallest.get("pca")
-    if k is not None and found.learns and found.destroyed is None:
+    if k is not None and found.destroyed is None:
         words |= {"color": target, "scale": scale, "out": "reduced.csv"}
         return command_line("reduce", data, method="pca", components=k, **words)
     if found.task == "classes":

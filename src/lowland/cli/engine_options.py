@@ -55,14 +55,14 @@ class EngineOptions:
             raise UsageError(f"--workers {self.workers}: must be at least 1")
 
     @property
-    def asked(self) -> bool:
+    def uses_cluster(self) -> bool:
         """Whether the work is done elsewhere."""
         return self.engine != "local"
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Connect to the cluster, or start one, for the time of the block."""
-        if not self.asked:
+        if not self.uses_cluster:
             yield
             return
         from ..engines import connected
@@ -72,7 +72,7 @@ class EngineOptions:
 
     def rows(self, table: TableScan) -> Any:
         """Return a scanned table as rows that the workers read; here, the table itself."""
-        if not self.asked:
+        if not self.uses_cluster:
             return table
         from ..rows.shared_scan import SharedScan
 

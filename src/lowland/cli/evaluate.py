@@ -14,7 +14,7 @@ from ..core.errors import DataError
 from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, note
 from .comparing import compare_command
-from .figure_options import NO_FIGURE, FigureOptions
+from .figure_options import NO_FIGURE, FigureOptions, chosen_axes
 from .figures import write_figure
 from .input import Input, row_names
 from .inputs import read_input, warn_of_square
@@ -86,6 +86,7 @@ def evaluate(
     """
     options = trust or TrustOptions()
     scale, chosen = scaled_once(options.scale, columns or TableOptions())
+    chosen.recipe.refuse_unseen()
     options = scaled(replace(options, scale=scale))
     drawing = figure or NO_FIGURE
     drawing.check()
@@ -93,7 +94,7 @@ def evaluate(
     check_outputs(out=out, report=report, figure=drawing.figure, inputs=inputs)
     anchors = anchors_of(options.anchors)
     check(options)
-    asked = _Asked(data, embedding, options, chosen, anchors, out, report, drawing)
+    asked = _Call(data, embedding, options, chosen, anchors, out, report, drawing)
     if stream:
         return _in_blocks(asked)
     answer: Answer = too_large(lambda: _in_memory(asked), lambda: _in_blocks(asked), data)
@@ -101,7 +102,7 @@ def evaluate(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Call:
     """What the command was called with."""
 
     data: Path
@@ -123,15 +124,16 @@ class _Asked:
         return {"data": self.data, "embedding": self.embedding, **written}
 
 
-def _in_memory(asked: _Asked) -> Answer:
+def _in_memory(asked: _Call) -> Answer:
     """Measure a map with both tables in memory."""
     from .matching import coordinates, matched_rows, matching_column, naming_column
 
     data, embedding, options, chosen = asked.data, asked.embedding, asked.options, asked.chosen
     out, report, drawing = asked.out, asked.report, asked.drawing
     with reading_map(embedding, data):
-        table, names = map_of(data, embedding, options.x, options.y, chosen.reading)
+        table, names = map_of(data, embedding, options.x, options.y, chosen.reading, options.id)
         Y = coordinates(table, names)
+    chosen_axes(drawing.axes, names)
     coded = is_coded(names, options) and not chosen.recipe.needed
     given = _read_data(data, chosen, options, coded)
     by = matching_column(given, table, options.id)
@@ -165,7 +167,7 @@ def _in_memory(asked: _Asked) -> Answer:
     return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
 
 
-def _in_blocks(asked: _Asked) -> Answer:
+def _in_blocks(asked: _Call) -> Answer:
     """Measure a map in passes over both tables."""
     from .evaluate_stream import refuse, report_in_blocks
 
@@ -214,7 +216,14 @@ class _MeasureRequest:
 
 def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categories: bool) -> Input:
     square = options.metric == "precomputed"
-    given = read_input(path, columns, lambda names: _known(names, options), pairwise=square, categories=categories)
+    given = read_input(
+        path,
+        columns,
+        lambda names: _known(names, options),
+        pairwise=square,
+        categories=categories,
+        id=options.id,
+    )
     warn_of_square(given)
     return given
 

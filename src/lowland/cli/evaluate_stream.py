@@ -16,6 +16,7 @@ from .judged_map import map_of, reading_map
 from .matching import coordinates, coordinates_among
 from .options import KeepOptions, TableOptions
 from .progress import progress_bar
+from .reading_options import ReadingOptions
 from .scanned_input import scanned
 from .streaming import opened
 from .trust_options import TrustOptions, is_coded
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from ..data.table import Table
     from ..quality.pointwise import Pointwise
     from ..quality.report import Report
-    from .reading_options import ReadingOptions
 
 _ORDER = (
     "; rows of tables that are read in blocks are matched by their order: sort both tables by {by!r}, or give a map "
@@ -87,7 +87,7 @@ class StreamedReport:
         for name in (target, self.given.id):
             if name is not None and name in self.known:
                 frame = frame.rename({name: f"{name}_1"}) if name in frame.columns else frame
-                values = rows_of_column(opened(data, reading, [name]), name, points.point.tolist())
+                values = rows_of_column(opened(data, reading, [name], id=self.given.id), name, points.point.tolist())
                 frame = frame.insert_column(0, values)
         write_table(out, frame)
         note(f"{out} has the {len(points):,} evaluated rows of {self.found.n:,}")
@@ -109,6 +109,7 @@ def report_in_blocks(
     from ..data.table import name_list
     from ..quality import report
 
+    columns = replace(columns, reading=columns.reading.naming(options.id))
     with reading_map(embedding, data):
         map = _map(data, embedding, columns, options)
     there = opened(data, columns.reading)
@@ -154,9 +155,9 @@ def _map(data: Path, embedding: Path | None, columns: TableOptions, options: Tru
     from ..data.scans.opening import SUFFIXES
 
     path = embedding or data
-    reading = columns.reading if embedding is None else None
+    reading = columns.reading if embedding is None else ReadingOptions().naming(options.id)
     if not path.name.lower().endswith(SUFFIXES):
-        read, names = map_of(data, embedding, options.x, options.y, columns.reading)
+        read, names = map_of(data, embedding, options.x, options.y, columns.reading, options.id)
         return ScannedMap(coordinates(read, names), names, read.source, read.n_rows, read.names, path, reading, read)
     if (options.x is None) != (options.y is None) or (embedding is None and options.x is None):
         map_of(data, embedding, options.x, options.y, columns.reading)  # raises: the coordinates are not named

@@ -50,10 +50,19 @@ def possible_kinds(source: Reducer | Rows | None) -> list[str]:
     return [MAP if name == DRAWER else name for name in plot_kinds(source)]
 
 
+def colors_rows(kind: str) -> bool:
+    """Return whether figures of a kind colour rows by a column; only these take the name of its values."""
+    import inspect
+
+    from .. import plots
+
+    return "color_name" in inspect.signature(getattr(plots, DRAWER if kind == MAP else kind)).parameters
+
+
 def needs_rows(source: Reducer | Rows | None, kind: str) -> bool:
     """Return whether a kind can be drawn of a model only with the rows behind its map."""
-    from ..plots import plot_kinds
+    from ..plots.kinds import needing_rows
 
     if source is None or isinstance(source, Rows):
         return kind != MAP
-    return plot_kinds(source)[DRAWER if kind == MAP else kind].endswith("(needs X)")
+    return needing_rows(source)[DRAWER if kind == MAP else kind]

@@ -65,6 +65,39 @@ class LookOptions:
 _LOOK = LookOptions()
 
 
+@dataclass(frozen=True)
+class AxisNaming:
+    """How a method names the axes of its maps: pca0, pca1 … as columns, PCA 1, PCA 2 … in figures."""
+
+    column: str
+    title: str
+
+    @classmethod
+    def of(cls, method: str) -> AxisNaming:
+        """Return how a method, such as "pca", names them."""
+        from .model import find_method
+
+        row = find_method(method)
+        return cls(row.class_name.lower(), row.title)
+
+    def number(self, part: str) -> int | None:
+        """Return the number of an axis, counted from 1; None for other texts.
+
+        >>> AxisNaming("pca", "PCA").number("pca2"), AxisNaming("pca", "PCA").number("PCA 3 (5.3 %)")
+        (3, 3)
+        """
+        if part.isdecimal():
+            return int(part) or None
+        column = re.fullmatch(rf"{re.escape(self.column)}(0|[1-9][0-9]*)", part)
+        shown = re.fullmatch(rf"{re.escape(self.title)} ([1-9][0-9]*)( \(.*\))?", part)
+        return int(column[1]) + 1 if column else int(shown[1]) if shown else None
+
+    @property
+    def example(self) -> str:
+        """Names of the first axes, as columns and as in figures."""
+        return f"{self.column}0, {self.column}1, …, or {self.title} 1, {self.title} 2, …"
+
+
 @Parameter(name="*", group=FIGURE)
 @dataclass(frozen=True)
 class MapFigureOptions:
@@ -80,8 +113,11 @@ class MapFigureOptions:
     ] = None
     look: LookOptions = _LOOK
 
-    def check(self, components: str | None = None) -> None:
-        """Raise `UsageError` for what cannot be drawn, before any work; ``components``: those that will be kept."""
+    def check(self, components: str | None = None, naming: AxisNaming | None = None) -> None:
+        """Raise `UsageError` for what cannot be drawn, before any work.
+
+        ``components`` are those that will be kept, and ``naming`` is how their method names them, if this is known.
+        """
         if self.figure is None:
             unused = [name for name, value in self.words().items() if value is not None]
             if unused:
@@ -90,7 +126,7 @@ class MapFigureOptions:
             return
         check_format("--figure", self.figure)
         self.look.check()
-        numbers = [] if self.axes is None else [int(part) for part in _parts(self.axes) if part.isdecimal()]
+        numbers = axis_numbers_in(self.axes, naming)
         if components is not None and components.isdecimal() and numbers and max(numbers) > int(components):
             raise _not_kept(self.axes or "", max(numbers), int(components), "")
 
@@ -109,9 +145,9 @@ class FigureOptions(MapFigureOptions):
         Parameter(help="Kind of figure, such as map, biplot or shepard; an unknown kind lists those of the method."),
     ] = None
 
-    def check(self, components: str | None = None) -> None:
-        """Raise `UsageError` for what cannot be drawn, before any work; ``components``: those that will be kept."""
-        super().check(components)
+    def check(self, components: str | None = None, naming: AxisNaming | None = None) -> None:
+        """Raise `UsageError` for what cannot be drawn, before any work; see `MapFigureOptions`."""
+        super().check(components, naming)
         if self.figure_kind is not None:
             from .figure_kinds import check_kind
 
@@ -131,15 +167,32 @@ def check_format(option: str, path: Path) -> None:
         raise UsageError(f"{option} {path}: the name must end in one of {', '.join(FORMATS)}")
 
 
-def chosen_axes(text: str | None, names: Sequence[str]) -> tuple[int, ...]:
-    """Return the axes to draw, counted from 1; ``names`` are those of the coordinates.
+def axis_numbers_in(text: str | None, naming: AxisNaming | None) -> list[int]:
+    """Return the numbers of the axes in a text, before their map is known; names that cannot exist are refused.
+
+    Without ``naming`` only numbers are returned.
+    """
+    parts = [] if text is None else _parts(text)
+    if naming is None:
+        return [int(part) for part in parts if part.isdecimal()]
+    numbers = [(part, naming.number(part)) for part in parts]
+    for part, number in numbers:
+        if number is None:
+            raise _unknown(part, str(text), naming.example)
+    return [number for _, number in numbers if number is not None]
+
+
+def chosen_axes(text: str | None, names: Sequence[str], labels: Sequence[str] = ()) -> tuple[int, ...]:
+    """Return the axes to draw, counted from 1; ``names`` are those of the coordinates, ``labels`` those in figures.
 
     >>> chosen_axes("2,3", ["pca0", "pca1", "pca2"]), chosen_axes("pca0", ["pca0", "pca1"]), chosen_axes(None, ["x"])
     ((2, 3), (1,), (1,))
+    >>> chosen_axes("PCA 2,PCA 1", ["pca0", "pca1"], ["PCA 1 (61.2 %)", "PCA 2 (9.5 %)"])
+    (2, 1)
     """
     if text is None:
         return tuple(range(1, min(2, len(names)) + 1))
-    numbers = tuple(_number(part, text, names) for part in _parts(text))
+    numbers = tuple(_number(part, text, names, labels) for part in _parts(text))
     if len(set(numbers)) < len(numbers):
         raise UsageError(f"--axes {text}: the same axis is named twice")
     return numbers
@@ -152,15 +205,20 @@ def _parts(text: str) -> list[str]:
     return parts
 
 
-def _number(part: str, text: str, names: Sequence[str]) -> int:
-    if part in names:
-        return list(names).index(part) + 1
+def _number(part: str, text: str, names: Sequence[str], labels: Sequence[str]) -> int:
+    for called in (names, labels, [label.partition(" (")[0] for label in labels]):
+        if part in called:
+            return list(called).index(part) + 1
     listed = f"{', '.join(names[:6])}{' …' if len(names) > 6 else ''}"
     if not part.isdecimal() or int(part) == 0:
-        raise UsageError(f"--axes {text}: there is no axis {part!r}; axes are counted from 1, or named: {listed}")
+        raise _unknown(part, text, listed)
     if int(part) > len(names):
         raise _not_kept(text, int(part), len(names), f" ({listed})")
     return int(part)
+
+
+def _unknown(part: str, text: str, listed: str) -> UsageError:
+    return UsageError(f"--axes {text}: there is no axis {part!r}; axes are counted from 1, or named: {listed}")
 
 
 def _not_kept(text: str, number: int, kept: int, listed: str) -> UsageError:

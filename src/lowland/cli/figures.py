@@ -8,9 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.message import Message
 from .answer import UsageError
-from .figure_kinds import DRAWER, MAP, Rows, possible_kinds
-from .figure_options import DPI, FigureOptions, LookOptions, MapFigureOptions, chosen_axes
+from .figure_kinds import DRAWER, MAP, Rows, colors_rows, possible_kinds
+from .figure_options import (
+    DPI,
+    AxisNaming,
+    FigureOptions,
+    LookOptions,
+    MapFigureOptions,
+    axis_numbers_in,
+    chosen_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,14 +48,11 @@ class DrawnMap:
     new: Any = None
     meaningful: bool = True
 
-    def draw(self, axes: str | None, look: LookOptions) -> Any:
+    def draw(self, axes: str | None) -> Any:
         """Draw the map; three axes give a 3-D figure."""
         from ..plots import scatter
-        from ..plots.style import axes_for
 
-        chosen = chosen_axes(axes, self.names)
-        space = "3d" if len(chosen) == 3 else None
-        ax = None if look.inches is None else axes_for(None, *look.inches, projection=space)
+        chosen = chosen_axes(axes, self.names, self.labels)
         return scatter(
             self.embedding,
             axes=chosen,
@@ -57,7 +63,6 @@ class DrawnMap:
             overlay=self.overlay,
             new=self.new,
             meaningful_axes=self.meaningful,
-            ax=ax,
         )
 
 
@@ -94,57 +99,68 @@ def draw_kind(
 
     def work() -> Figure:
         if kind is None or kind in (MAP, DRAWER):
-            made = drawn.draw(axes, look)
+            made = drawn.draw(axes)
         elif model is not None:
             made = _of_model(drawn, kind, axes, model, rows, option)
         else:
             assert behind is not None  # otherwise only a map is possible
-            made = _compared(drawn, kind, axes, look, behind)
+            made = _compared(drawn, kind, axes, behind)
         return (made[0] if isinstance(made, list) else made).figure  # type: ignore[no-any-return]
 
     return draw_with(work, look)
 
 
-def _compared(drawn: DrawnMap, kind: str, axes: str | None, look: LookOptions, behind: Rows) -> Any:
+def _compared(drawn: DrawnMap, kind: str, axes: str | None, behind: Rows) -> Any:
     """Draw a figure that compares a map with the rows behind it."""
     from .. import plots
     from ..quality import pointwise
 
     if kind != "quality_map":
-        return getattr(plots, kind)(drawn.embedding, behind.rows, metric=behind.metric)
+        Y = drawn.embedding
+        if axes is not None:
+            Y = Y[:, [axis - 1 for axis in chosen_axes(axes, drawn.names, drawn.labels)]]
+        return getattr(plots, kind)(Y, behind.rows, metric=behind.metric)
     neighbors = max(1, min(10, len(drawn.embedding) // 4))
     points = pointwise(behind.rows, drawn.embedding, neighbors, metric=behind.metric)
-    return replace(drawn, color=points.kept, color_name=KEPT).draw(axes, look)
+    return replace(drawn, color=points.kept, color_name=KEPT).draw(axes)
 
 
 def _of_model(drawn: DrawnMap, kind: str, axes: str | None, model: Reducer, rows: Any, option: str) -> Any:
     from .. import plots
+    from ..plots.kinds import KindError
     from ..report.compared import named_rows
 
     known = inspect.signature(getattr(plots, kind)).parameters
     if axes is not None and "axes" not in known:
         raise UsageError(f"--axes {axes}: a figure of the kind {kind} has no choice of axes; remove it")
     wanted = {
-        "axes": None if axes is None else chosen_axes(axes, drawn.names),
-        "color": drawn.color,
+        "axes": None if axes is None else chosen_axes(axes, drawn.names, drawn.labels),
+        "color": drawn.color if colors_rows(kind) else None,
         "color_name": drawn.color_name,
     }
     options = {name: value for name, value in wanted.items() if value is not None and name in known}
     try:
         return plots.plot(model, named_rows(rows), kind, **options)
+    except KindError as error:
+        raise UsageError(Message(f"{option} {kind}: ", error.reason)) from error
     except ValueError as error:
-        raise UsageError(f"{option} {kind}: {str(error).partition(' These can be drawn')[0]}") from error
+        raise UsageError(Message(f"{option} {kind}: ", error.args[0] if error.args else "")) from error
 
 
 def draw_with(work: Callable[[], Figure], look: LookOptions) -> Figure:
     """Call a function that draws a figure, in a style and size."""
-    from ..plots.style import theme
+    from ..plots.style import figure_size, theme
 
-    with theme(look.style or "paper"):
+    with theme(look.style or "paper"), figure_size(look.inches):
         figure = work()
     if look.inches is not None:
         figure.set_size_inches(*look.inches)
     return figure
+
+
+def background_naming(pairwise: bool) -> AxisNaming:
+    """Return how the map behind flagged rows names its axes."""
+    return AxisNaming.of("classical_mds" if pairwise else "pca")
 
 
 def flagged_map(rows: Any, found: Outliers, options: MapFigureOptions, metric: str, scale: bool) -> Figure:
@@ -156,8 +172,8 @@ def flagged_map(rows: Any, found: Outliers, options: MapFigureOptions, metric: s
     from ..methods.distance.classical_mds import ClassicalMDS
     from ..methods.linear.pca import PCA
 
-    kept = max((int(part) for part in (options.axes or "").split(",") if part.strip().isdecimal()), default=2)
     pairwise = metric == "precomputed"
+    kept = max(axis_numbers_in(options.axes, background_naming(pairwise)), default=2)
     most = len(found.severity) if pairwise else min(rows.shape.n_rows, rows.shape.n_features)
     count = max(1, min(max(kept, 2), most))
     method: Any = ClassicalMDS(count, metric="precomputed") if pairwise else PCA(count, scale=scale)

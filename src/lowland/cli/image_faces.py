@@ -24,7 +24,7 @@ KEYS = {
     "variance": "share of the variance that they hold",
     "threshold": "largest distance to the plane of a face, or null",
     "rebuilt": "root mean square error by number of eigenfaces, in contrasts of the images",
-    "normalize": "what is taken off each image: contrast, brightness or none",
+    "normalize": "how each image is standardised: contrast, brightness or none",
     "out": "sheet of eigenfaces, or null",
     "faces": "sheet of rebuilt faces, or null",
     "model": "model file, or null",
@@ -43,7 +43,6 @@ RECOGNIZE_KEYS = {
     "right": "share of images in subfolders that have the label of their folder; null without such subfolders",
     "out": "file with the table, or null",
 }
-_SHOWN = 30  # rows of the table on the screen
 
 
 def eigenfaces(
@@ -55,7 +54,10 @@ def eigenfaces(
     ] = None,
     normalize: Annotated[
         Literal["contrast", "brightness", "none"],
-        Parameter(help="What is taken off each image: its brightness and contrast, its brightness only, or nothing."),
+        Parameter(
+            help="How each image is standardised: its brightness is subtracted and the result divided by its contrast; "
+            "only the brightness is subtracted; or nothing is changed."
+        ),
     ] = "contrast",
     level: Annotated[
         float, Parameter(help="Share of faces of other people that should be taken for faces, between 0 and 1.")
@@ -150,7 +152,7 @@ def _summary(facts: dict[str, Any]) -> str:
     many = "1 eigenface holds" if facts["components"] == 1 else f"{facts['components']} eigenfaces hold"
     return (
         f"{many} {format_share(facts['variance'])} of the variance of {count(facts['n_images'], 'image')}{people}, "
-        "after the brightness and contrast of each were taken off."
+        "after subtracting the brightness of each and dividing by its contrast."
         if facts["normalize"] == "contrast"
         else f"{many} {format_share(facts['variance'])} of the variance of {count(facts['n_images'], 'image')}{people}."
     )

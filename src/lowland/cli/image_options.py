@@ -48,12 +48,12 @@ class ImageOptions:
         """Read images, and print what was done to them."""
         from ..images.stack import read
 
-        found = read(source, **self.given())
+        found = read(source, **self.set_options())
         for text in found.notes:
             note(text)
         return found
 
-    def given(self) -> dict[str, Any]:
+    def set_options(self) -> dict[str, Any]:
         """Return the options that are set, as `lowland.images.read` takes them."""
         sides = {"image_size": _sides("--image-size", self.image_size, (2,))}
         sides["image_shape"] = _sides("--image-shape", self.image_shape, (2, 3))

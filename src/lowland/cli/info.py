@@ -24,6 +24,7 @@ from .wording import in_words
 if TYPE_CHECKING:
     from ..data.inspection import Inspection
     from ..data.kinds import ColumnKind
+    from ..data.table import Table
 
 KEYS = {
     "file": "the file that was read",
@@ -105,15 +106,28 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told}}
     following = proposed_command(data, found, str(file), reading.words())
     rows = [*_rows(found), *_skewed(found, proposed_logarithms(data, found), following)]
+    rows += _unread(data, following)
     if getattr(data, "image_shape", None) is None:  # brightness is no code
         rows += _options(kinds)
-    rows += [("note", text) for text in data.notes]
+    rows += [("note", in_words(text)) for text in data.notes]
     summary = _sentence(file, found, following == NOTHING)
     if following == NOTHING and any(kind.kind == "text" for kind in kinds.values()):
         from ..data.table import TEXTS_TO_NUMBERS
 
         summary += f" {in_words(TEXTS_TO_NUMBERS)}."
     return Answer(facts, summary, following, shown=[_columns(kinds), Text(), _grid(rows)])
+
+
+def _unread(data: Table, following: str) -> list[tuple[str, str]]:
+    """Return what the proposed command leaves out since it cannot be read without a choice."""
+    from ..recipes.proposal import unread_columns
+
+    names = unread_columns(data) if "--drop" in following else []
+    if not names:
+        return []
+    return [
+        ("left out below", f"{_names(names)}: cells that are not numbers (see the problems) must be read otherwise")
+    ]
 
 
 def _options(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:

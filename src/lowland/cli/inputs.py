@@ -36,11 +36,13 @@ def read_input(
     scale: bool = False,
     pairwise: bool = False,
     categories: bool = False,
+    id: str | None = None,
 ) -> Input:
     """Read the rows to fit: the numeric columns, or the chosen ones, as the steps of a recipe make them.
 
-    ``keep`` may be a function of the column names; ``method``: the model that the steps are for; ``scale``: scale the
-    columns in a step; ``pairwise``: the columns must be a square matrix; ``categories``: columns of text are used, too.
+    ``keep`` may be a function of the column names, with ``id`` for that of identifiers; ``method``: the model that the
+    steps are for; ``scale``: scale the columns in a step; ``pairwise``: the columns must be a square matrix;
+    ``categories``: columns of text are used, too.
     """
     from ..data.arraytable import SparseTable
 
@@ -48,7 +50,8 @@ def read_input(
     if needed and pairwise:
         raise UsageError("steps before the method need rows, and a precomputed matrix has none; remove the steps")
     chosen, drop = split_names(columns.columns, "--columns"), split_names(columns.drop, "--drop")
-    table = columns.reading.read(path)
+    named = id if callable(keep) else keep.id
+    table = columns.reading.naming(named).read(path)
     if callable(keep):
         keep = keep(() if isinstance(table, SparseTable) else table.names)
     if isinstance(table, SparseTable):
@@ -130,13 +133,19 @@ def read_for(
     reading: ReadingOptions | None = None,
     steps: Pipeline | None = None,
     unseen: str | None = None,
+    id: str | None = None,
 ) -> Input:
-    """Read rows for a fitted model, after its steps; columns are matched by name where both have names."""
+    """Read rows for a fitted model, after its steps; columns are matched by name where both have names.
+
+    ``id``: the column of identifiers, which are kept as they are written unless the model reduces this column.
+    """
     from ..data.arraytable import SparseTable
     from ..data.table import Selection
     from ..rows.row_source import RowSource
 
-    table = (reading or ReadingOptions()).read(path)
+    used = getattr(model if steps is None else steps.steps[0][1], "feature_names_in_", None)
+    named = None if used is not None and id in list(used) else id
+    table = (reading or ReadingOptions()).naming(named).read(path)
     for text in table.notes:
         note(text)
     if unseen is not None:
@@ -171,13 +180,15 @@ def read_for(
     return replace(_dense(table, selection), rows=rows)
 
 
-def read_coordinates(model: Reducer, path: Path, reading: ReadingOptions | None = None) -> Input:
+def read_coordinates(model: Reducer, path: Path, reading: ReadingOptions | None = None, id: str | None = None) -> Input:
     """Read coordinates for an inverse transform: the columns named by the model, or exactly as many columns."""
     from ..data.arraytable import SparseTable
 
-    table = (reading or ReadingOptions()).read(path)
+    table = (reading or ReadingOptions()).naming(id).read(path)
     if isinstance(table, SparseTable):
         raise DataError(f"{path.name} is a sparse matrix; coordinates are a table")
+    for text in table.notes:
+        note(text)
     wanted = [str(name) for name in model.get_feature_names_out()]
     by_name = set(wanted) <= set(table.names)
     selection = table.select(columns=wanted) if by_name else table.select()

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from ..core.errors import DataError, FileSizeError
-from ..core.message import Message
+from ..core.message import Message, message_of
 from .answer import UsageError
 from .figure_kinds import Rows
 from .figures import KEPT, DrawnMap, draw
@@ -44,24 +43,25 @@ def reading_map(map: Path | None, data: Path) -> Iterator[None]:
     except FileSizeError:  # the file is read in blocks then
         raise
     except DataError as error:
-        text = error.args[0] if error.args else ""
-        if map is None or not isinstance(text, Message):
+        text = message_of(error)
+        if map is None or not isinstance(text, Message) or text.problem == text:  # no advice, of which to offer other
             raise
-        said = [part for part in takewhile(lambda part: isinstance(part, str), text.parts) if isinstance(part, str)]
-        if len(said) == len(text.parts):
-            raise
-        before = "".join(said)  # the problem, then perhaps the beginning of the advice
-        problem = before.rstrip("; .") if before.endswith(("; ", ". ")) else before.rpartition("; ")[0] or before
         raise DataError(
-            f"{problem}; correct the file {map.name} (the options for reading and columns apply to {data.name} only), "
-            "or name the columns of the coordinates with --x and --y"
+            Message(
+                text.problem,
+                f"; correct the file {map.name} (the options for reading and columns apply to {data.name} only), or "
+                "name the columns of the coordinates with --x and --y",
+            )
         ) from error
 
 
 def map_of(
-    data: Path, embedding: Path | None, x: str | None, y: str | None, reading: ReadingOptions
+    data: Path, embedding: Path | None, x: str | None, y: str | None, reading: ReadingOptions, id: str | None = None
 ) -> tuple[Table, list[str]]:
-    """Return the table of a map and the names of its coordinates, which may be columns of the data."""
+    """Return the table of a map and the names of its coordinates, which may be columns of the data.
+
+    ``id``: the column of identifiers, which are kept as they are written.
+    """
     from ..data.arraytable import SparseTable
     from .matching import read_map
 
@@ -70,10 +70,10 @@ def map_of(
     if embedding is None and x is None:
         raise UsageError("give the table of coordinates after DATA, or name its columns in DATA with --x and --y")
     if embedding is not None and x is None:
-        return read_map(embedding)
-    from ..data.reading import read_table
+        return read_map(embedding, id)
+    from .reading_options import ReadingOptions as Detected
 
-    table = reading.read(data) if embedding is None else read_table(embedding)
+    table = (reading if embedding is None else Detected()).naming(id).read(embedding or data)
     if isinstance(table, SparseTable):
         raise DataError(f"{table.source} is a sparse matrix without column names: give a table with --x and --y")
     names = [str(x), str(y)]

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from ..core.errors import DataError, LowlandError, LowlandWarning, MissingExtraError, ModelFileError
+from ..core.lazy import no_garbage_collection
 from .answer import Answer, UsageError, fail, show, show_json, warn
 from .options import HIDDEN
 from .wording import command_options, in_words
@@ -48,10 +49,11 @@ def _run(words: list[str]) -> int:
 
 def _outcome(words: list[str]) -> int:
     """Run one command and print its result or error."""
-    from cyclopts import CycloptsError
+    with no_garbage_collection():
+        from cyclopts import CycloptsError
 
-    from .app import COMMANDS, app, command_of, options_of
-    from .options import Common
+        from .app import COMMANDS, app, command_of, options_of
+        from .options import Common
 
     debug, json = "--debug" in words, "--json" in words  # for errors while the options are parsed
     try:
@@ -102,7 +104,12 @@ def _parser_words(error: Exception, words: Sequence[str]) -> str:
     flag = str(error.token.keyword or error.token.value).partition("=")[0]
     if flag in ("--engine", "--scheduler", "--workers"):
         return f"{flag} is an option of reduce, transform and compare; this command runs in this process."
-    near = difflib.get_close_matches(flag, options_of(words, aliases=True), n=1, cutoff=0.7)
+    known = options_of(words, aliases=True)
+    if "--set" in known and "--method" in known:
+        from .method_flags import flags_of_method
+
+        known = [*known, *flags_of_method(words)]
+    near = difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
     return f"unknown option {flag}." + (f" Did you mean {near[0]}?" if near else "")
 
 

@@ -18,11 +18,17 @@ if TYPE_CHECKING:
     from .input import Input
 
 
-def read_map(path: Path) -> tuple[Table, list[str]]:
-    """Read a map and find its coordinates: numbered columns with the name of a method, else all numeric columns."""
-    from ..data.reading import read_table
+def read_map(path: Path, id: str | None = None) -> tuple[Table, list[str]]:
+    """Read a map and find its coordinates: numbered columns with the name of a method, else all numeric columns.
 
-    table = read_table(path)
+    ``id``: the column of identifiers, which are kept as they are written.
+    """
+    from ..data.arraytable import SparseTable
+    from .reading_options import ReadingOptions
+
+    table = ReadingOptions().naming(id).read(path)
+    if isinstance(table, SparseTable):
+        raise DataError(f"{table.source} is a sparse matrix; give a table of coordinates")
     found = method_columns(table.names)
     return table, found or numeric_columns(table.select().names, table.source)
 

@@ -57,6 +57,15 @@ def method_of(words: Sequence[str]) -> str:
     return MethodOptions.method
 
 
+def flags_of_method(words: Sequence[str]) -> list[str]:
+    """Return the parameters of the method that a command line names, as options.
+
+    >>> "--n-neighbors" in flags_of_method(["reduce", "a.csv", "--method", "lle"])
+    True
+    """
+    return [f"--{name.replace('_', '-')}" for name in find_method(method_of(words)).load()._parameters]
+
+
 def _rule(flag: str, method: str) -> Rule | None:
     """Return the rule of a parameter; None if no method has one of this name."""
     name, chosen = flag[2:].replace("-", "_"), find_method(method)

@@ -12,11 +12,12 @@ from rich.table import Table as Grid
 from ..core.command_line import command_line
 from .answer import Answer, UsageError, note
 from .figure_options import MapFigureOptions
-from .figures import flagged_map, write_figure
+from .figures import background_naming, flagged_map, write_figure
 from .input import Input, row_names
 from .inputs import dominated, warn_of_square
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_kept, check_outputs
+from .preparing import columns_before_mixing
 from .running import run
 from .scaling import scaled_once
 from .scanned_input import read_or_scan, scanned_names
@@ -101,9 +102,10 @@ def outliers(
     Example: lowland outliers iris.csv --keep clean.csv
     """
     drawing = figure or MapFigureOptions()
-    drawing.check()
+    drawing.check(naming=background_naming(metric == "precomputed"))
     check_outputs(out=out, keep=keep, figure=drawing.figure, inputs=(data,))
     scale, columns = scaled_once(scale, columns or TableOptions())
+    columns.recipe.refuse_unseen()
     pairwise = metric == "precomputed"
     given = read_or_scan(data, columns, KeepOptions(id=id), stream=stream, pairwise=pairwise)
     if given.scanned and drawing.figure is not None:
@@ -186,6 +188,7 @@ def _work(
             scale=scale,
             names=scanned_names(given) if given.scanned else row_names(given),
             random_state=seed,
+            table=columns_before_mixing(given),
         )
 
     return work

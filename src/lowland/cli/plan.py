@@ -64,7 +64,7 @@ def plan(
     cost = run(lambda rows: cost_of(model, rows), given)
     limit = memory_limit()
     fits = cost.bytes <= limit
-    further = _further(model, given)
+    further = _further(given)
     facts = {
         "data": data,
         "rows": given.shape[0],
@@ -87,7 +87,7 @@ def plan(
     return Answer(facts, summary, _next(Job(data, options, chosen, kept), model, cost, fits), shown=shown)
 
 
-def _further(model: Reducer, given: Input) -> dict[str, float]:
+def _further(given: Input) -> dict[str, float]:
     """Return rough times, in seconds, of a report, an evaluation and a comparison."""
     from ..comparison.budget import parse_seconds
     from ..comparison.costs import compare_seconds

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from ..core.command_line import command_line, stem_of
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError
-from .figure_kinds import MAP, Rows, needs_rows, possible_kinds
+from .figure_kinds import MAP, Rows, colors_rows, needs_rows, possible_kinds
 from .figure_options import FIGURE, LookOptions, MapFigureOptions, check_format
 from .figures import DrawnMap, draw_kind, write_figure
 from .inputs import read_for, read_input
@@ -84,6 +84,7 @@ def plot(
     Example: lowland plot iris.lowland iris.csv --kind biplot --out biplot.png
     """
     look, chosen = look or LookOptions(), columns or TableOptions()
+    chosen.recipe.refuse_unseen()
     check_format("--out", out)
     look.check()
     MapFigureOptions(out, axes=axes).check()
@@ -109,7 +110,8 @@ def plot(
     other = next((name for name in others if data is not None or not needs_rows(source, name)), None)
     words = {**chosen.words(), "id": id, "x": x, "y": y, "metric": None if metric == "euclidean" else metric}
     if other is not None:
-        words |= {"color": color, **look.words(), "out": f"{stem_of(drawn)}-{other}{out.suffix}"}
+        words |= {"color": color if colors_rows(other) else None, **look.words()}
+        words |= {"out": f"{stem_of(drawn)}-{other}{out.suffix}"}
         following = command_line("plot", *files, kind=other, **words)
     elif method is None:
         following = command_line("evaluate", "DATA.csv", drawn, **words)
@@ -131,7 +133,7 @@ def _of_model(
 
     steps, fitted, after = parts_of_model(load(path))
     kind, axes, look = shape
-    _check_kind(kind, fitted)
+    _check_kind(kind, fitted, color)
     aside = [name for name in (id, color) if name is not None]
     if data is None and kind != MAP and needs_rows(fitted, kind):
         example = command_line("plot", path, "DATA.csv", kind=kind)
@@ -140,7 +142,7 @@ def _of_model(
         )
     if data is None and aside:
         raise UsageError(f"{'--color' if color else '--id'} names a column of the rows: give DATA after MODEL")
-    given = None if data is None else replace(read_for(fitted, data, aside, reading=reading, steps=steps), id=id)
+    given = None if data is None else replace(read_for(fitted, data, aside, reading=reading, steps=steps, id=id), id=id)
     has_axes = after is None and has_meaningful_axes(fitted)
     known = getattr(fitted, "embedding_", None)
     embedding = known if given is None else run(fitted.transform, given)
@@ -177,10 +179,10 @@ def _of_table(
     from .matching import coordinates, matched_rows, matching_column
 
     kind, axes, look = shape
-    table, names = map_of(path, path, *named, columns.reading)
+    table, names = map_of(path, path, *named, columns.reading, id)
     Y = coordinates(table, names)
     if data is None:
-        _check_kind(kind, None)
+        _check_kind(kind, None, color)
         labels = None if id is None else [str(value) for value in table.column(id).to_list()]
         shade = None if color is None else table.column(color)
         drawn = DrawnMap(Y, names, names, shade, color, labels, meaningful=False)
@@ -190,7 +192,7 @@ def _of_table(
     order = matched_rows(given, table, matching_column(given, table, id))
     shade = _column(given, keep.color) if keep.color else None if color is None else table.column(color).gather(order)
     drawn = DrawnMap(Y[order], names, names, shade, color, given.labels(), meaningful=False)
-    _check_kind(kind, Rows(None))
+    _check_kind(kind, Rows(None), color)
 
     def work(rows: Any) -> Figure:
         return draw_kind(drawn, kind, axes, look, behind=Rows(rows, metric), option="--kind")
@@ -198,13 +200,15 @@ def _of_table(
     return run(work, given), Rows(None), None
 
 
-def _check_kind(kind: str, source: Any) -> None:
-    """Raise `UsageError` for an unknown or impossible kind, with those possible for the model or table."""
+def _check_kind(kind: str, source: Any, color: str | None) -> None:
+    """Raise `UsageError` for an impossible kind, with the possible ones, and for colours that it cannot show."""
     possible = possible_kinds(source)
     if kind not in possible:
         what = "this table" if source is None or isinstance(source, Rows) else type(source).__name__
         more = "; with DATA also quality_map, shepard, rnx" if source is None else ""
         raise UsageError(f"--kind {kind}: possible for {what}: {', '.join(possible)}{more}")
+    if color is not None and not colors_rows(kind):
+        raise UsageError(f"--color {color}: a figure of the kind {kind} does not colour rows; remove it")
 
 
 def _column(given: Input | None, name: str | None) -> Any:

@@ -81,7 +81,7 @@ def unprepared(
     from ..data.arraytable import SparseTable
 
     chosen, drop = split_names(columns.columns, "--columns"), split_names(columns.drop, "--drop")
-    table = columns.reading.read(path)
+    table = columns.reading.naming(keep.id).read(path)
     if isinstance(table, SparseTable):
         raise UsageError(f"{path.name} is a sparse matrix, and steps before the method take tables; remove them")
     for text in table.notes:
@@ -147,6 +147,36 @@ def prepared_again(table: Table, steps: Pipeline) -> Input:
         made = run(steps.transform, raw)
     _warned_again(caught, raw)
     return _as_rows(made, raw, steps)
+
+
+def columns_before_mixing(given: Input) -> pl.DataFrame | None:
+    """Return the columns before the first step that mixes them, such as FAMD or --pre; None if no step does."""
+    from ..methods.steps.origins import origins
+
+    if given.steps is None or given.table is None or given.names is None:
+        return None
+    traced = origins([step for _, step in given.steps.steps], given.names)
+    if traced.from_table and traced.rotation is None:
+        return None
+    kept = [name for name, _ in given.steps.steps if name in ("columns", "dates", "transform", "missing")]
+    if not kept or "texts" in given.steps.named_steps:  # terms are no columns of the table
+        return None
+    frame = given.table.with_aside()
+    raw = replace(given, rows=frame, shape=frame.shape, names=list(frame.columns))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowlandWarning)
+        made: pl.DataFrame = run(given.steps[: len(kept)].transform, raw)
+    return made
+
+
+def rows_before(given: Input, steps: Pipeline) -> Input:
+    """Return the rows that the first of fitted steps made of the same table; what they warn of was said."""
+    assert given.table is not None
+    frame = given.table.with_aside()
+    raw = replace(given, rows=frame, shape=frame.shape, names=list(frame.columns))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowlandWarning)
+        return _as_rows(run(steps.transform, raw), raw, steps)
 
 
 def _warned_again(caught: Sequence[warnings.WarningMessage], raw: Input) -> list[str]:

@@ -106,7 +106,7 @@ class EdgeOptions:
 
         chosen = self.arguments()
         columns = {name: chosen[name] for name in ("source", "target", "weight")}
-        return read_edges(edges, **columns, **self.reading.given())
+        return read_edges(edges, **columns, **self.reading.set_options())
 
     def words(self) -> dict[str, Any]:
         """Return the options for a command line on the same edges."""

@@ -22,6 +22,9 @@ def cells_in_words(given: Input, reading: ReadingOptions) -> list[str]:
     if reading.below_limit in ("half", "missing"):
         how = "half of the limit" if reading.below_limit == "half" else "missing"
         said.append(f"Numbers below a limit, such as <0.5, read as {how}.")
+    if reading.above_limit in ("limit", "missing"):
+        how = "the limit" if reading.above_limit == "limit" else "missing"
+        said.append(f"Numbers above a limit, such as >100, read as {how}.")
     columns = _columns(given)
     if not columns:
         return said

@@ -30,6 +30,14 @@ class ReadingOptions:
         bool | None,
         Parameter(help="Whether the first line contains the column names.", negative="--no-header", show_default=False),
     ] = None
+    units: Annotated[
+        bool | None,
+        Parameter(
+            help="Whether the line below the header contains units such as mg/L, and is left out.",
+            negative="--no-units",
+            show_default=False,
+        ),
+    ] = None
     skip_rows: Annotated[int | None, Parameter(help="Lines to skip before the header.")] = None
     comment: Annotated[
         str | None, Parameter(help="Skip lines that begin with this. Default: # lines before the table.")
@@ -45,6 +53,10 @@ class ReadingOptions:
     below_limit: Annotated[
         Literal["error", "half", "missing"] | None,
         Parameter(help="Cells such as <0.5: an error (default), half of the limit, or missing."),
+    ] = None
+    above_limit: Annotated[
+        Literal["error", "limit", "missing"] | None,
+        Parameter(help="Cells such as >100: an error (default), the limit, or missing."),
     ] = None
     sheet: Annotated[str | None, Parameter(help="Sheet of a workbook: its name or number (from 0).")] = None
     format: Annotated[
@@ -74,9 +86,17 @@ class ReadingOptions:
         """Read a table."""
         from ..data.reading import read
 
-        return read(path, **self.given())
+        return read(path, **self.set_options())
 
-    def given(self) -> dict[str, Any]:
+    def naming(self, *columns: str | None) -> ReadingOptions:
+        """Return the same options with columns, such as that of --id, whose cells are kept as they are written."""
+        from ..data.options import IfThere
+
+        known = getattr(self, "names", ())
+        more = [IfThere(name) for name in columns if name is not None and name not in known]
+        return _NamingOptions(**{**vars(self), "names": (*known, *more)}) if more else self
+
+    def set_options(self) -> dict[str, Any]:
         """Return the options that are set, as `lowland.data.read` takes them."""
         options = {field.name: getattr(self, field.name) for field in fields(self)}
         chosen = {name: value for name, value in options.items() if value not in (None, ())}
@@ -93,10 +113,17 @@ class ReadingOptions:
 
     def words(self) -> dict[str, Any]:
         """Return the options for a command line that reads the same."""
-        words = {field.name: getattr(self, field.name) for field in fields(self)}
-        words["no_header"] = self.header is False
-        return words | {"header": bool(self.header)}
+        words = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "names"}
+        words |= {"no_header": self.header is False, "no_units": self.units is False}
+        return words | {"header": bool(self.header), "units": bool(self.units)}
 
     def dialect(self) -> dict[str, Any]:
         """Return the options for a command line that reads another file of the same form."""
         return {name: value for name, value in self.words().items() if name not in ("format", "sheet", "text", "image")}
+
+
+@dataclass(frozen=True)
+class _NamingOptions(ReadingOptions):
+    """Options with columns of names, which the command line gives as --id."""
+
+    names: tuple[str, ...] = ()

@@ -118,6 +118,14 @@ class RecipeOptions:
             or any(option is not None for option in (self.scaler, self.normalize, self.pre))
         )
 
+    def refuse_unseen(self) -> None:
+        """Raise `UsageError` for --unseen on a command without new rows."""
+        if self.unseen is not None:
+            raise UsageError(
+                f"--unseen {self.unseen} is for new rows, and this command has none: remove it (reduce and transform "
+                "take it)"
+            )
+
     def steps(
         self, method: Any, columns: Sequence[str] | None = None, drop: Sequence[str] = (), *, scale: bool = False
     ) -> Pipeline:

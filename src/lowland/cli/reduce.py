@@ -13,7 +13,7 @@ from ..core.errors import DataError
 from .aligning import EarlierMap
 from .answer import Answer, UsageError, stderr
 from .engine_options import LOCAL, EngineOptions
-from .figure_options import NO_FIGURE, FigureOptions
+from .figure_options import NO_FIGURE, AxisNaming, FigureOptions
 from .figures import write_figure
 from .input import Input, row_names
 from .inputs import read_input, warn_of_square
@@ -102,7 +102,7 @@ def reduce(
     options, chosen = method_scaled_once(method or MethodOptions(), columns or TableOptions())
     inputs = (data, *files_of(options), *(file for file in (align_to, supplementary_rows) if file is not None))
     drawing = figure or NO_FIGURE
-    drawing.check(components_of(options))
+    drawing.check(components_of(options), AxisNaming.of(options.method))
     outputs = {"out": out, "model": model, "report": report, "figure": drawing.figure}
     check_outputs(**outputs, inputs=inputs, json=common is not None and common.json)
     if model is not None and not find_method(options.method).kept:
@@ -114,7 +114,7 @@ def reduce(
     where = engine or LOCAL
     where.check()
     how = replace(stream or NO_STREAM, engine=where)
-    if how.asked:
+    if how.streams:
         return perform_stream(job, how)
     most = how.sample if out is not None else None  # rows that are fitted in memory at any rate
     answer: Answer = too_large(lambda: perform(job), lambda: perform_stream(job, how), data, most, chosen.reading)
@@ -235,7 +235,7 @@ def _fit(job: Job) -> Made:
     if job.supplementary_rows is not None and not job.supplementary_rows.exists():
         raise DataError(f"--supplementary-rows {job.supplementary_rows}: no such file")
     check_columns(given, job.keep.laid)
-    earlier = None if job.align_to is None else EarlierMap.read(job.align_to)
+    earlier = None if job.align_to is None else EarlierMap.read(job.align_to, job.keep.id)
     made = Made(fitted, run(fitted.fit_transform, given), given)
     if earlier is not None:
         after, embedding = earlier.aligned(made.embedding, made.names, given)

@@ -93,7 +93,8 @@ class Made:
         """Whether the method can tell rows that are unlike the training rows."""
         from ..quality.novelty_detection import can_judge
 
-        return can_judge(self.fitted)
+        steps = self.given.steps
+        return can_judge(self.fitted, [] if steps is None else [step for _, step in steps.steps])
 
 
 def alignment_words(job: Job, after: AlignMap) -> str:

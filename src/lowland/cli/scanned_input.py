@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +36,21 @@ def scanned(
     """
     if pairwise:
         raise UsageError("a precomputed matrix is needed as a whole: leave out --stream, or give rows and a metric")
-    if columns.recipe.needed:
+    types = columns.recipe.column_types()
+    if replace(columns.recipe, types=()).needed or set(types.values()) - {"number"}:
         raise UsageError("steps before the method need the table in memory; remove them, or prepare the table first")
     drop = [*(split_names(columns.drop, "--drop") or []), *keep.aside]
-    table = opened(path, columns.reading, split_names(columns.columns, "--columns"), drop)
+    table = opened(path, columns.reading, split_names(columns.columns, "--columns"), drop, types=types)
     left_out = [name for name in table.schema if table.has_names and name not in (table.names or ())]
     if categories:
         left_out = []
     elif left_out and categories is not None:
-        table = opened(path, columns.reading, table.names)  # else the library would code them
+        table = opened(path, columns.reading, table.names, types=types)  # else the library would code them
     if left_out:
         note(f"left out: {', '.join(f'{name} (not numeric)' for name in left_out)}")
     shape = (table.count(), table.n_features)
     note(f"{table.source}: {shape[0]:,} rows are read in blocks")
-    names = None if keep.id is None else opened(path, columns.reading, [keep.id])
+    names = None if keep.id is None else opened(path, columns.reading, [keep.id], id=keep.id)
     reasons = dict.fromkeys(left_out, "not numeric")
     return Input(table, shape, table.source, table.names, left_out=reasons, id=keep.id, scanned=True, id_scan=names)
 

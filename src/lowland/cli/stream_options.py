@@ -62,9 +62,9 @@ class StreamOptions:
     engine: Annotated[EngineOptions, Parameter(parse=False)] = LOCAL
 
     @property
-    def asked(self) -> bool:
+    def streams(self) -> bool:
         """Whether the table is to be read in blocks even if it fits in memory."""
-        return self.stream or self.checkpoint is not None or self.engine.asked
+        return self.stream or self.checkpoint is not None or self.engine.uses_cluster
 
 
 NO_STREAM = StreamOptions()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..streaming import Written
     from ..streaming.checkpoint import Checkpoint
 
-_NO_OUT = "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
 MANY_ROWS = 200_000  # above which tsne and umap are interpolated
 _QUICK_MAPS = ("TSNE", "UMAP")
 
@@ -81,8 +80,7 @@ def too_large(
             raise
         if not _can_scan(path):
             raise
-        reason = in_words(error.args[0]).partition(". ")[0]
-        note(f"{path.name} is read in blocks: {reason}")
+        note(f"{path.name} is read in blocks: {in_words(error.reason)}")
         return otherwise()
 
 
@@ -103,18 +101,46 @@ def reading(work: Callable[[], Any]) -> Any:
     except FileSizeError:
         raise
     except MemoryLimitError as error:
-        raise FileSizeError(error.args[0]) from error
+        raise FileSizeError(error.args[0], reason=error.reason) from error
 
 
-def opened(path: Path, reading: ReadingOptions | None, columns: Any = None, drop: Any = None) -> TableScan:
-    """Open the table for reading in blocks."""
+def opened(
+    path: Path,
+    reading: ReadingOptions | None,
+    columns: Any = None,
+    drop: Any = None,
+    *,
+    types: Mapping[str, str] | None = None,
+    id: str | None = None,
+) -> TableScan:
+    """Open the table for reading in blocks; ``types`` are those of --types, ``id`` is kept as it is written.
+
+    Categories of a text that begin as whole numbers are read as text: others may follow.
+    """
     from ..data import scan
+    from ..data.scans.opening import is_text
 
-    options = {} if reading is None else reading.given()
+    options = (reading or ReadingOptions()).naming(id).set_options()
     for name in ("text", "image", "sheet"):
         if name in options:
             raise UsageError(f"--{name} needs the table in memory; remove it, or leave out --stream")
-    return scan(path, columns=columns, drop=drop, **options)
+    table = scan(path, columns=columns, drop=drop, **options)
+    if not types or not is_text(table):
+        return table
+    settled = {
+        name: kind
+        for name, kind in types.items()
+        if name in table.schema and (kind == "number" or (kind == "category" and table.schema[name].is_integer()))
+    }
+    return scan(path, columns=columns, drop=drop, types=settled, **options) if settled else table
+
+
+def say_notes(table: TableScan) -> None:
+    """Say which files of a table were left out because they have no rows."""
+    from ..data.scans.parts import PartsScan
+
+    for text in table.notes if isinstance(table, PartsScan) else ():
+        note(text)
 
 
 # -- reduce -----------------------------------------------------------------------------------------------------------
@@ -126,7 +152,7 @@ def check_job(job: Job, stream: StreamOptions) -> None:
         raise UsageError(
             "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
         )
-    if stream.engine.asked and stream.checkpoint is not None:
+    if stream.engine.uses_cluster and stream.checkpoint is not None:
         raise UsageError("--checkpoint is for --engine local: remove one of them")
     from ..data.table_stream import check_streamed
 
@@ -157,7 +183,8 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
         raise UsageError("a precomputed matrix is needed as a whole: leave out --stream, or give rows and a metric")
     chosen, drop = split_names(job.columns.columns, "--columns"), split_names(job.columns.drop, "--drop") or []
     aside = [*drop, *job.keep.aside]
-    table = opened(job.data, job.columns.reading, chosen, aside)
+    types = job.columns.recipe.column_types()
+    table = opened(job.data, job.columns.reading, chosen, aside, types=types, id=job.keep.id)
     scale = scaled_by_step(method, job.method)
     model = method
     if job.columns.recipe.needed or scale:
@@ -165,27 +192,35 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
 
         steps = job.columns.recipe.steps(method, scale=scale)
         model = Pipeline([*steps.steps, ("method", method)])
+    say_notes(table)
     left_out = {
         name: "not numeric" for name in table.schema if model is method and name not in (table.names or table.schema)
     }
     if left_out:
         note(f"left out: {', '.join(f'{name} ({why})' for name, why in left_out.items())}")
-    whole = opened(job.data, job.columns.reading) if table.has_names else table
+    whole = opened(job.data, job.columns.reading, types=types, id=job.keep.id) if table.has_names else table
     copied = _copied(job.keep, table, whole)
     if table.has_names:
         needed = list(dict.fromkeys([*table.schema, *copied]))
-        whole = opened(job.data, job.columns.reading, needed) if len(needed) < len(whole.schema) else whole
-    scratch = None if stream.engine.asked else _scratch(whole, stream.scratch)
+        if len(needed) < len(whole.schema):
+            others = [name for name in whole.schema if name not in needed]  # named columns must be numbers
+            whole = opened(job.data, job.columns.reading, drop=others, types=types, id=job.keep.id)
+    scratch = None if stream.engine.uses_cluster else _scratch(whole, stream.scratch)
     if scratch is not None:
         from ..data.scans.scratch import ScratchScan
 
         table, whole = ScratchScan(table, scratch), ScratchScan(whole, scratch)
     with stream.engine.running(), progress_bar():
         exact, kept = _fit(model, method, table, stream)
-        written = _write(model, whole, job.out, copied, stream.placement, stream.engine)
+        try:
+            written = _write(model, whole, job.out, copied, stream.placement, stream.engine)
+        except BaseException:
+            if kept is not None:
+                kept.release()
+            raise
     if scratch is not None and scratch.failure is not None:
         note(f"{scratch.failure}: the text was parsed in each pass")
-    passes = None if stream.engine.asked else table.passes + (whole.passes if whole is not table else 0)
+    passes = None if stream.engine.uses_cluster else table.passes + (whole.passes if whole is not table else 0)
     parsed = scratch is None or scratch.failure is not None
     sample_rows = min(stream.sample, written.n_rows)
     done = Streamed(model, method, table, written, exact, sample_rows, left_out, passes, parsed)
@@ -229,7 +264,7 @@ def _fit(model: Any, method: Any, table: TableScan, stream: StreamOptions) -> tu
         except MemoryLimitError as error:
             if model is method:
                 raise
-            note(f"{type(method).__name__} is fitted to a sample: {in_words(error.args[0]).partition('. ')[0]}")
+            note(f"{type(method).__name__} is fitted to a sample: {in_words(error.reason)}")
         else:
             return True, None
     fit_sample(model, rows, stream.sample)
@@ -298,8 +333,8 @@ def sampled(job: Job, stream: StreamOptions, done: Streamed) -> Made:
     from ..data.table import Table
     from ..rows.sampling import draw_pieces
 
-    whole = opened(job.data, job.columns.reading)
-    sample = draw_pieces(whole.frames(), stream.sample, 0, whole.n_rows)
+    whole = opened(job.data, job.columns.reading, types=job.columns.recipe.column_types(), id=job.keep.id)
+    sample = draw_pieces(whole.number_frames(), stream.sample, 0, whole.n_rows)
     table = Table(sample.rows, f"{job.data.name} ({sample.rows.height:,} of {sample.n_rows:,} rows)")
     steps, fitted, _ = parts_of_model(done.model)
     if steps is not None:
@@ -345,7 +380,8 @@ def transform_stream(
         raise UsageError(
             "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
         )
-    table = opened(data, reading)
+    table = opened(data, reading, id=keep.id)
+    say_notes(table)
     with engine.running(), progress_bar():
         written = _write(model, table, out, _copied(keep, table, table), placement, engine)
     note(f"{table.source}: {written.n_rows:,} rows read in blocks{interpolation_words(written)}")

@@ -76,7 +76,7 @@ class PlacedRows:
     ) -> PlacedRows:
         """Read the rows, repeat the steps of the fit, and place them."""
         aside = [] if before.id is None else [before.id]
-        given = read_for(fitted, path, aside, reading=reading, steps=before.steps)
+        given = read_for(fitted, path, aside, reading=reading, steps=before.steps, id=before.id)
         embedding = run(fitted.transform, given)
         return cls(path, given, embedding if after is None else after.transform(embedding))
 

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 _RATIO = 300.0  # as in the steps of a recipe
 _FAR = 10.0  # standard deviations from the mean
+_MOST = 0.5  # share of the values that must be far away
 _SAMPLE = 10_000  # rows that are looked at first
 _LEAST_ROWS = 3  # near zero, before their unit is doubted
 
 
 def warn_of_units(model: Reducer, names: Sequence[str], columns: Any) -> None:
-    """Warn of columns whose values are all far larger or smaller than the model's mean and standard deviation.
+    """Warn of columns whose values are mostly far larger or smaller than the model's mean and standard deviation.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def warn_of_units(model: Reducer, names: Sequence[str], columns: Any) -> None:
 
 
 def _doubt(column: Any, center: float, spread: float) -> str | None:
-    """Return how the values of a column differ from the training rows if all are far larger or smaller, else None."""
+    """Return how the values of a column differ from the training rows if most are far larger or smaller, else None."""
     import numpy as np
 
     sizes = np.abs(np.asarray(column, dtype=np.float64))
@@ -46,8 +47,8 @@ def _doubt(column: Any, center: float, spread: float) -> str | None:
     if not len(sizes) or not spread > 0:
         return None
     middle, usual = float(np.median(sizes)), max(center, spread)
-    larger = middle >= _RATIO * usual and sizes.min() > center + _FAR * spread
-    smaller = len(sizes) >= _LEAST_ROWS and center > spread and sizes.max() <= center / _RATIO
+    larger = middle >= _RATIO * usual and np.mean(sizes > center + _FAR * spread) > _MOST
+    smaller = len(sizes) >= _LEAST_ROWS and center > spread and np.mean(sizes <= center / _RATIO) > _MOST
     if not (larger or smaller):
         return None
     factor = float(f"{middle / usual if larger else usual / middle:.2g}")

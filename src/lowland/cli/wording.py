@@ -21,20 +21,25 @@ _RENAMED = {  # parameter → options, of which a command has one
     "groups": ("target",),
     "target": ("target", "link-target"),
 }
+_KINDS = {"number", "category", "date", "dmy", "mdy"}  # of --types
 # Functions that commands call:
 _FUNCTIONS = (
     "column_groups",
     "compare",
+    "denoise",
     "dimension",
     "downstream",
     "estimate",
+    "fit_sample",
     "hits",
     "novelty",
     "outliers",
     "pagerank",
     "recipe",
     "report",
+    "search",
     "supplementary",
+    "transform_file",
 )
 _OPTIONS: ContextVar[Callable[[], Iterable[str]]] = ContextVar("options", default=tuple)
 
@@ -132,6 +137,8 @@ def _option(setting: Setting, options: frozenset[str]) -> str | None:
         return "--scale"
     if (setting.name, setting.value) == ("missing", "level") and "--set" in options:  # of FAMD; --missing is of numbers
         return "--set missing=level"
+    if setting.name == "types" and isinstance(setting.value, dict):
+        return _types(setting.value) if "--types" in options else None
     own = setting.name.replace("_", "-")
     names = [f"--{name}" for name in (*_RENAMED.get(setting.name, ()), own)]
     name = next((name for name in names if name in options), None)
@@ -147,3 +154,18 @@ def _option(setting: Setting, options: frozenset[str]) -> str | None:
     if "--set" in options:
         return f"--set {setting.name}" + ("" if setting.value is ... else f"={shlex.quote(value)}")
     return None
+
+
+def _types(types: dict[str, str]) -> str | None:
+    """Return --types for the types of columns; None for those of scans, which it does not take.
+
+    >>> _types({"a": "number", "b c": "number"}), _types({"a": "text"})
+    ("--types 'number=a,b c'", None)
+    """
+    from ..data.table import name_list
+
+    kinds = dict.fromkeys(types.values())
+    if not kinds.keys() <= _KINDS:
+        return None
+    columns = {kind: name_list([name for name, own in types.items() if own == kind]) for kind in kinds}
+    return " ".join(f"--types {shlex.quote(f'{kind}={names}')}" for kind, names in columns.items())

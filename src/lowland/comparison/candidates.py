@@ -166,7 +166,9 @@ def with_scaled_pca(queue: Sequence[Candidate]) -> list[Candidate]:
     return out
 
 
-def given(methods: Sequence[Any], kind: str, n_components: int, metric: str, random_state: int) -> list[Candidate]:
+def requested_candidates(
+    methods: Sequence[Any], kind: str, n_components: int, metric: str, random_state: int
+) -> list[Candidate]:
     """Return the candidates that a user names: methods, (method, parameters) pairs, or models."""
     out: list[Candidate] = []
     for item in methods:
@@ -242,7 +244,9 @@ def _method_of(cls: type) -> tuple[str, dict[str, Any]]:
     Lowland's.
     """
     for row in registry.methods():
-        if not isinstance(row, registry.Guest) and (row.class_name != cls.__name__ or row.module != cls.__module__):
+        if not isinstance(row, registry.PluginMethod) and (
+            row.class_name != cls.__name__ or row.module != cls.__module__
+        ):
             continue  # no need to load it
         own = row.load()
         if cls in (own, getattr(own, "_wrapped", None)):
@@ -250,7 +254,7 @@ def _method_of(cls: type) -> tuple[str, dict[str, Any]]:
     raise ValueError(
         Message(
             Owner("compare"),
-            f"{cls.__module__}.{cls.__qualname__} is no method of Lowland; lowland.register('name', "
+            f"{cls.__module__}.{cls.__qualname__} is not a method of Lowland; lowland.register('name', "
             f"{cls.__name__}) makes it one",
         )
     )

@@ -97,6 +97,7 @@ def _refuse_others(given: Mapping[str, Any]) -> None:
         if name not in ("X", "target", "record", "engine") and given[name] != parameter.default:
             raise ValueError(
                 Message(
-                    Owner("compare"), f"a record says all but the data: leave {name} out, or compare anew without it"
+                    Owner("compare"),
+                    f"a record holds every setting except the data: remove {name}, or compare anew without a record",
                 )
             )

@@ -1,4 +1,4 @@
-"""Whether rows hold more than a covariance: how near neighbours are, beside clouds that hold nothing else."""
+"""Whether rows have more structure than a covariance: distances to neighbours against Gaussian reference clouds."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..spectral import dense
 
 Array = Any
 
-GAUSSIAN = 0.9  # neighbours nearer than this share of a cloud's speak of structure
-COLUMNS = 500  # up to which their own distributions are looked at: in more of them the skew of each hardly tells
-_NEIGHBORS = 5  # neighbours whose distance is looked at: more of them would reach over to the next turn of a roll
+GAUSSIAN = 0.9  # neighbours nearer than this share of a cloud's indicate structure
+COLUMNS = 500  # up to which their own distributions are compared: with more columns the skew of each has little effect
+_NEIGHBORS = 5  # neighbours whose distance is measured: more would include points of the next turn of a roll
 _CLOUDS = 5
-_STRAYS = 0.1  # share of the rows that may be left out as strays: more of them are a part of the data
-_ROUNDS = 3  # of leaving strays out: those that the first ones hid come to light in the next
+_STRAYS = 0.1  # most rows, as a share, that are left out as strays: more belong to the data
+_ROUNDS = 3  # rounds of leaving strays out: far strays mask nearer ones, which the next round finds
 
 
 class Crowding(NamedTuple):
     """How near neighbours are, over how near they are in a Gaussian cloud, and how many stray rows were left out.
 
     ``columns`` is the same over clouds whose columns are distributed as the data's; None where it was not needed or
-    there are no columns. ``apart`` tells that the rows fall into groups that are nobody's neighbours outside.
+    there are no columns. ``apart``: the neighbour graph of the rows is not connected.
     """
 
     ratio: float
@@ -41,20 +41,20 @@ class Crowding(NamedTuple):
 
 
 def crowded(points: Array, n_neighbors: int, random_state: int, *, columns: bool = True) -> Crowding:
-    """Tell how near neighbours are, over how near they are in clouds.
+    """Return the distance to neighbours, divided by that in Gaussian reference clouds.
 
     The median over the points of the mean distance to the 5 nearest, divided by the mean of the same over five clouds
     of as many points. A Gaussian cloud of the same covariance is all covariance, which PCA shows; curves, sheets and
     clusters crowd their points, so the ratio falls below 1 (after the surrogate data of Theiler et al. 1992).
 
-    A few rows far out would widen the clouds, and all others would look crowded beside them. So where rows look
-    crowded, those that are farther from their neighbours, in medians, than any point of the clouds is are left out, a
-    tenth of them at most, and the clouds are drawn again.
+    A few outlying rows widen the clouds, which makes the ratio of all others small. So where the ratio is small, rows
+    whose distance to neighbours, in medians, exceeds that of every point of the clouds are left out, a tenth of them
+    at most, and the clouds are drawn again.
 
-    Skewed columns crowd their points, too. So rows that still look crowded are compared, all of them, with clouds that
-    are monotone functions of a Gaussian one, with the columns' own distributions (`_shaped`; the amplitude-adjusted
-    surrogates of Theiler et al.), unless their neighbour graph falls into pieces: no skew does that. What looked like
-    strays then belongs to a tail. No two points may be equal.
+    Skewed columns lower the ratio, too. So if it is still small, all rows are compared with clouds that are monotone
+    functions of a Gaussian one and have the columns' own distributions (`_shaped`; the amplitude-adjusted surrogates
+    of Theiler et al.), unless the neighbour graph is disconnected, which skew cannot cause. Rows that were left out
+    then belong to a tail. No two points may be equal.
 
     >>> rng = np.random.default_rng(0)
     >>> found = crowded(rng.standard_normal((500, 5)), 10, 0)

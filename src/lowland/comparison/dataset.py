@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from ..contract.fit_info import level_of_the_caller
 from ..core.errors import CellError, DataError, DominantColumnWarning, WriteError
-from ..core.message import SCALED_METRIC, Message, Owner, Remedies
+from ..core.message import SCALED_METRIC, Message, Owner, Phrase, Remedies, Setting
 from ..pairs.distances import learn
 from ..quality.anchors import labels
 from ..quality.class_accuracy import Target
@@ -211,7 +211,9 @@ def _apart(X: Any, target: Any) -> tuple[Any, tuple[str, Any] | None]:
     if frame is None:
         raise DataError(
             Message(
-                Owner("compare"), f"target={target!r} names a column, and the rows are no data frame; give its values"
+                Owner("compare"),
+                Setting("target", target),
+                " names a column, and the rows are no data frame; give its values",
             )
         )
     if target not in frame.columns:
@@ -251,7 +253,9 @@ def _kind(X: Any, metric: str) -> tuple[str, Array]:
         if sp.issparse(X):
             raise DataError(
                 Message(
-                    Owner("compare"), "distances must be a dense square, for every pair is compared; give X.toarray()"
+                    Owner("compare"),
+                    "a distance matrix must be dense here, because every pair is compared; give ",
+                    Phrase("X.toarray()", "them in full"),
                 )
             )
         square = objects(X, metric, "compare")
@@ -351,8 +355,9 @@ def _require_classes(target: Target, held: Array) -> None:
             Message(
                 Owner("compare"),
                 f"the {np.count_nonzero(~held):,} rows that are fitted hold {len(known)} values of the target "
-                f"{target.name!r}, of {classes} classes; 2 classes of 2 rows and more on average are needed: compare "
-                "more rows with sample=…, or give more of them a class",
+                f"{target.name!r}, of {classes} classes; 2 classes of 2 rows and more on average are needed: raise ",
+                Setting("sample"),
+                " to compare more rows, or give more of them a class",
             )
         )
 

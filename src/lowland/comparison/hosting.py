@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..core import settings
 from ..core.errors import ClusterError
-from ..engines import Here, here
+from ..engines import WorkerSide, worker_side
 from .budget import Cause, Reason
 from .process import Worker
 
@@ -45,14 +45,14 @@ GONE = Done(None, {}, 0.0, False, there=False)
 
 
 class _Unwanted(Exception):
-    """Nobody waits for the job any more."""
+    """The result of the job is not wanted any more."""
 
 
 class Host:
     """A folder and a process, for one comparison; ``tell`` sends messages to it."""
 
     def __init__(
-        self, folder: Path, place: Here, tell: Callable[[list[Any]], None], threads: int, memory_limit: int | None
+        self, folder: Path, place: WorkerSide, tell: Callable[[list[Any]], None], threads: int, memory_limit: int | None
     ) -> None:
         self._folder, self._place, self.tell = folder, place, tell
         self._worker = Worker(folder, self._pause, threads=threads, memory_limit=memory_limit, without=place.variables)
@@ -65,7 +65,7 @@ class Host:
         self._compiled += seconds
 
     def _progress(self, stage: str, done: int, total: int | None) -> None:
-        """Pass progress on, now and then; stop where nobody wants it."""
+        """Pass progress on from time to time; stop the job if its result is not wanted any more."""
         if not self._wanted:
             raise _Unwanted
         self._last = stage, done, total
@@ -142,7 +142,7 @@ class Host:
 
 
 @contextmanager
-def _writing(place: Here) -> Iterator[None]:
+def _writing(place: WorkerSide) -> Iterator[None]:
     """Raise faults of the disk as `ClusterError`."""
     try:
         yield
@@ -172,7 +172,7 @@ def open_host(
     token: str, files: Mapping[str, Array], engine: str, to: tuple[str, ...], threads: int, memory_limit: int | None
 ) -> str:
     """Make a folder with the files of a comparison; it is there while the client holds this call."""
-    place = here(engine)
+    place = worker_side(engine)
     host: Host | None = None
 
     def tell(message: list[Any]) -> None:
@@ -195,7 +195,7 @@ def open_host(
     return token
 
 
-def _attend(place: Here, token: str, host: Host) -> None:
+def _attend(place: WorkerSide, token: str, host: Host) -> None:
     """Close a host when it is wanted no more."""
     place.wait_while_held()
     _close(token, host)

@@ -1,17 +1,19 @@
 """What is measured of one candidate's map: each criterion as a value, and the same without each fold of the rows.
 
-Without a fold, its rows, fitted and held-out ones, are neither judged nor anybody's neighbours. How much that changes a
+Without a fold, its rows, fitted and held-out ones, are neither judged nor neighbours of others. How much that changes a
 criterion tells how uncertain it is (`quality.intervals.jackknife`). Fitted rows are judged among fitted rows alone,
 which every candidate has; held-out rows among all.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..core.errors import LowlandWarning, MemoryLimitError
 from ..quality.class_accuracy import Target, balanced, by_class, confused, share_right
 from .dataset import FEW_HELD, Dataset
 from .ranking import SIDES
@@ -33,10 +35,14 @@ class Placed:
 
 @dataclass(frozen=True)
 class Map:
-    """A map for pictures: the places of some rows, and their numbers in the table."""
+    """A map for pictures: the places of some rows, and their numbers in the table.
+
+    ``kept`` is the share of the nearest neighbours of each row that the map keeps; None: not measured.
+    """
 
     Y: Array
     rows: Array
+    kept: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ def _told(values: Array) -> dict[str, Any]:
 def _local(given: Dataset, placed: Placed, n_neighbors: int) -> dict[str, Any]:
     """Neighbours: trustworthiness and continuity, each (x − chance)/(1 − chance), and their mean.
 
-    So 0 is a map that knows nothing of the data, and 1 is one that keeps every neighbour.
+    So 0 is the mean of random maps, and 1 a map that keeps every neighbour.
     """
     from ..quality.rank_measures import at_chance
 
@@ -125,6 +131,29 @@ def _kept(given: Dataset, placed: Placed, side: _Side, n_neighbors: int, count: 
         lost = (weights[:, None] * np.where(there, sums, 0.0)).sum(axis=0)
         out.append(1 - lost / np.where(total > 0, total * chance, np.nan))
     return out[0], out[1]
+
+
+def neighbors_kept(given: Dataset, placed: Placed, chosen: Array, n_neighbors: int) -> Array | None:
+    """Return for chosen rows of a map the share of their nearest neighbours that it keeps, among all placed rows.
+
+    None if the measure needs more memory than the limit.
+    """
+    from ..quality.anchors import Anchors
+    from ..quality.ranks import rank_table
+    from ..quality.spaces import sides
+
+    n = len(placed.there)
+    rows, metric = given.space
+    if given.kind == "distances" or n < given.n:
+        rows = _items(given, placed.there)
+    anchors = Anchors(n, chosen, np.zeros(len(chosen), dtype=np.int64), np.array([n]), None, None)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LowlandWarning)  # the comparison has given them
+            both = sides(rows, placed.Y, metric, "compare")
+            return rank_table(both, min(n_neighbors, n - 2), anchors, owner="compare").shared
+    except MemoryLimitError:  # the comparison itself is done
+        return None
 
 
 def _by_chance(n: int, k: int) -> float:

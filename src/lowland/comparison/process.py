@@ -31,11 +31,11 @@ _LAST = 1.0  # seconds for the last words of a process that has ended, and for i
 
 
 class Worker:
-    """One process at a time, which takes jobs from a folder's data. Use it in ``with``: it never outlives the block.
+    """One process at a time, which takes jobs from a folder's data. Use it in ``with``: it ends with the block.
 
-    ``pause`` is told the seconds that went by while code was compiled: they count against nobody's time. The threads
-    and the memory limit are those of this process, unless they are given; so is the environment, ``without`` some
-    variables.
+    ``pause`` receives the seconds that passed while code was compiled, which are not counted in the time of a
+    candidate. The threads and the memory limit are those of this process, unless they are given; so is the
+    environment, ``without`` some variables.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Worker:
                 return
 
     def _deaf(self) -> None:
-        """Wait until nobody reads from the pipe, but not for one who left the process's group and still holds it."""
+        """Wait until the pipe has no reader in the group of the process; one that left the group is not waited for."""
         if self._ear is not None:
             self._ear.join(_LAST)
 
@@ -263,21 +263,21 @@ def _environment(
     return made
 
 
-def send_guests(folder: Path, names: set[str]) -> dict[str, str]:
+def send_plugins(folder: Path, names: set[str]) -> dict[str, str]:
     """Leave the methods of other packages in the folder, and say why one cannot be sent."""
     texts, failed = [], {}
     for row in registry.methods():
-        if not isinstance(row, registry.Guest) or row.name not in names:
+        if not isinstance(row, registry.PluginMethod) or row.name not in names:
             continue
         dumps = importlib.import_module("cloudpickle").dumps  # unlike pickle it also sends the classes of a notebook
         wrapped = getattr(row.cls, "_wrapped", None)
-        guest = {"name": row.name, "cls": wrapped or row.cls, "summary": row.summary, "family": row.family}
+        plugin = {"name": row.name, "cls": wrapped or row.cls, "summary": row.summary, "family": row.family}
         if wrapped is not None:
-            guest |= {"components": row.cls._components, "defaults": dict(row.cls._defaults)}
+            plugin |= {"components": row.cls._components, "defaults": dict(row.cls._defaults)}
         try:
-            texts.append((row.name, dumps(guest)))
+            texts.append((row.name, dumps(plugin)))
         except Exception as error:  # whatever a class of the user's holds
             failed[row.name] = f"its class cannot be sent to another process ({error}); define it in a module"
     if texts:
-        (folder / "guests.pickle").write_bytes(pickle.dumps(texts))
+        (folder / "plugins.pickle").write_bytes(pickle.dumps(texts))
     return failed

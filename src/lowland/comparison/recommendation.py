@@ -9,7 +9,7 @@ from typing import Any
 from ..contract import registry
 from ..core.errors import LowlandError
 from ..core.formatting import count, format_seconds
-from ..core.message import Message, Owner
+from ..core.message import Message, Owner, Setting
 from ..quality.verdicts import DIRECT, GEODESIC, Verdict
 from . import ranking
 from .budget import Cause
@@ -53,8 +53,8 @@ class Recommendation:
         """The call that makes the model."""
         row = registry.method(self.method)
         inner = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        guest = isinstance(row, registry.Guest)
-        return f"lowland.{f'registry.method({row.name!r}).load()' if guest else row.class_name}({inner})"
+        plugin = isinstance(row, registry.PluginMethod)
+        return f"lowland.{f'registry.method({row.name!r}).load()' if plugin else row.class_name}({inner})"
 
     @property
     def title(self) -> str:
@@ -76,9 +76,11 @@ def recommend(record: Mapping[str, Any], prefer: str = "balanced") -> Recommenda
         raise LowlandError(_nothing(record["candidates"]))
     judge = Judge(done)
     if prefer not in ranking.PREFERENCES:
-        raise ValueError(f"prefer must be {', '.join(map(repr, ranking.PREFERENCES))}; got {prefer!r}")
+        raise ValueError(
+            Message(Setting("prefer"), f" must be {', '.join(map(repr, ranking.PREFERENCES))}; got {prefer!r}")
+        )
     if prefer == "target" and "target" not in judge.criteria:
-        raise ValueError("prefer='target' needs a target: compare(X, target=…)")
+        raise ValueError(Message(Setting("prefer", "target"), " needs a comparison with a ", Setting("target")))
     judged = [prefer] if prefer in WORDS else judge.criteria
     best = judge.ranked(done, judged)[0]
     names = _names(record)
@@ -266,7 +268,7 @@ def _rows_reasons(record: Mapping[str, Any], done: Sequence[Entry]) -> list[str]
 
 
 def _evidence(record: Mapping[str, Any], judge: Judge, chosen: Entry) -> list[str]:
-    """Say what the data show by themselves, and whether it speaks for the choice."""
+    """Describe the structure of the data, and whether it supports the choice."""
     evidence, out = record["evidence"], list[str]()
     if evidence is None:
         return [
@@ -304,9 +306,9 @@ def _class_reason(evidence: Mapping[str, Any], judge: Judge, chosen: Entry) -> s
 
 
 def _dimensions(found: Mapping[str, Any], chosen: Entry) -> str:
-    """Return what the count of dimensions says; where it speaks for another kind of method, that is said, too.
+    """Describe the number of dimensions, and say so if it favours another kind of method.
 
-    Fewer dimensions than linear ones speak for a nonlinear map, as many for a linear one; more speak for neither.
+    Fewer dimensions than linear ones favour a nonlinear map, as many a linear one, and more neither.
     """
     text: str = found["sentence"]
     true, linear = found["nonlinear"], found["linear"]

@@ -233,7 +233,7 @@ class RemoteWorkers(Workers):
         new = alive.keys() - {worker.address for worker in self._workers} - self._refused
         self._recruit({address: alive[address] for address in sorted(new)})
         while not self._workers:
-            self._recruit(self._calls.workers(self._refused))  # raises where nobody comes
+            self._recruit(self._calls.workers(self._refused))  # raises if no worker comes
         self._counted = time.monotonic()
 
     def _recruit(self, threads: Mapping[str, int]) -> None:
@@ -307,7 +307,7 @@ class RemoteWorkers(Workers):
                     self._start(worker, order.until + order.compiled)
             if not all(worker.idle for worker in self._workers):
                 return False
-            reason = self._workers[0].reason  # nobody is busy, and none of them has a process
+            reason = self._workers[0].reason  # no worker is busy, and none has a process
             assert reason is not None
             self._answer(order, {"status": "failed", "error": reason.text, "cause": reason.cause})
         self._waiting.popleft()
@@ -362,7 +362,7 @@ class RemoteWorkers(Workers):
         worker.call = self._begin(worker, hosting.ask, worker.stored, order.serial, order.job, order.left)
 
     def _forget(self, worker: RemoteWorker) -> None:
-        """Give up what a worker keeps and does: whatever still runs there ends."""
+        """Release what a worker keeps, and end what still runs there."""
         for call in (worker.call, worker.stored, worker.opened):
             if call is not None:
                 call.release()

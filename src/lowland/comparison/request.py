@@ -57,7 +57,8 @@ class Request:
             raise ValueError(
                 Message(
                     Owner("compare"),
-                    f"methods must be 'auto' or a list such as [{self.methods!r}]; got {self.methods!r}",
+                    Setting("methods"),
+                    f" must be 'auto' or a list such as [{self.methods!r}]; got {self.methods!r}",
                 )
             )
 
@@ -75,7 +76,8 @@ class Request:
         """Return the candidates of the first round and why methods are left out."""
         if self.methods != "auto":
             assert not isinstance(self.methods, str)
-            return candidates.given(self.methods, kind, self.n_components, self.metric, self.random_state), {}
+            k, seed = self.n_components, self.random_state
+            return candidates.requested_candidates(self.methods, kind, k, self.metric, seed), {}
         names, left = candidates.automatic(kind)
         made, more = candidates.first_of(names, kind, self.n_components, self.metric, self.random_state)
         return made, {**left, **more}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, LowlandError
@@ -34,7 +34,9 @@ class Comparison:
         every candidate with its parameters and what came of it: "done" with its criteria, "failed", "ended" or
         "skipped" with the reason. ``lowland.compare(X, record=…)`` runs the same again.
     maps : dict
-        The map of each candidate that finished, by its key: at most 2,000 rows of each, for pictures.
+        The map of each candidate that finished, by its key: at most 2,000 rows of each, for pictures. ``Y`` are their
+        places and ``rows`` their numbers; ``kept``, of the recommended map, the share of nearest neighbours that it
+        keeps.
     """
 
     def __init__(
@@ -206,8 +208,11 @@ class Comparison:
             return best[:most]
         return [*best[: most - 1], next(entry for entry in best if entry["key"] == chosen)]
 
-    def figure(self, most: int = 9) -> Figure:
-        """Draw the maps of the best candidates beside each other, and their criteria as bars below."""
+    def figure(self, most: int = 9, part: str = "all") -> Figure:
+        """Draw the maps of the best candidates beside each other, and their criteria as bars below.
+
+        ``part`` "maps" or "criteria" draws one of them alone, as wide as a printed page.
+        """
         if not self.maps:
             raise LowlandError(Message(Owner("compare"), "no candidate finished, so there is no map to draw"))
         chosen, judge, drawn = self.recommend().key, Judge(self._done()), self.drawn(most)
@@ -223,6 +228,7 @@ class Comparison:
             colors=None if self._colors is None else {key: self.colors(self.maps[key].rows) for key in keys},
             color_name=self.color_name,
             marked=chosen,
+            part=part,
         )
         return figure
 
@@ -233,12 +239,18 @@ class Comparison:
         title: str = "Comparison",
         command: str | None = None,
         following: str | None = None,
+        names: Sequence[Any] | None = None,
+        names_title: str = "name",
+        hover: Any = None,
     ) -> None:
         """Write one offline page: the recommendation, the maps, the table, and what did not run and why.
 
-        ``command`` made the comparison, and ``following`` is to be run next; the page shows both.
+        The recommended map is interactive. ``names`` are what the rows of the table are called, from its column
+        ``names_title``, and ``hover`` a data frame or a mapping of columns to show beside points, one value for each
+        row. ``command`` made the comparison, and ``following`` is to be run next; the page shows both.
         """
-        show("comparison page", self, path, title, command, following)
+        about = {"names": names, "names_title": names_title, "hover": hover}
+        show("comparison page", self, path, title, command, following, **about)
 
     def _repr_html_(self) -> str:
         text: str = show("comparison html", self)

@@ -18,10 +18,11 @@ from .budget import Cause, Clock, Reason, parse_seconds
 from .candidates import EXCLUDED, Candidate, with_scaled_pca
 from .dataset import Dataset, read
 from .measuring import Map
-from .process import Worker, send_guests
+from .process import Worker, send_plugins
+from .recommendation import recommend
 from .request import ASKED, Request
 from .schedule import FORMAT, Run
-from .workers import Alone, Workers
+from .workers import OneProcess, Workers
 
 BUDGET = "5min"
 LOCAL = "local"  # the engine that is this machine
@@ -54,7 +55,7 @@ def begin(X: Any, target: Any, asked: Request, budget: float | str | None, engin
         queue, skipped = _suited(queue, skipped, given, fingerprint)
     with _folder() as folder:
         given.store(folder)
-        run = Run(given, asked, clock, folder, send_guests(folder, {c.method for c in queue}))
+        run = Run(given, asked, clock, folder, send_plugins(folder, {c.method for c in queue}))
         for name, reason in skipped.items():
             run.skip(Candidate(name, kind=EXCLUDED), Reason(reason))
         with _workers(run, engine) as workers:
@@ -65,8 +66,13 @@ def begin(X: Any, target: Any, asked: Request, budget: float | str | None, engin
             if automatic:
                 run.search(workers)
             run.count_dimensions(workers)
-        kept = run.record(fingerprint, budget)
-        return Outcome(kept, run.maps(), _colors(given))
+        return _outcome(run, run.record(fingerprint, budget))
+
+
+def _outcome(run: Run, record: dict[str, Any]) -> Outcome:
+    """Return what a run leaves, while its folder is there."""
+    chosen = recommend(record).key if run.done() else None
+    return Outcome(record, run.maps(chosen), _colors(run.given))
 
 
 def _suited(
@@ -103,7 +109,7 @@ def again(X: Any, target: Any, record: Mapping[str, Any], engine: str = LOCAL) -
     ran = [entry for entry in record["candidates"] if entry["status"] == "done"]
     with _folder() as folder:
         given.store(folder)
-        run = Run(given, asked, Clock(None), folder, send_guests(folder, {entry["method"] for entry in ran}))
+        run = Run(given, asked, Clock(None), folder, send_plugins(folder, {entry["method"] for entry in ran}))
         seen = record["evidence"]
         with _workers(run, engine) as workers:
             if seen is not None:  # a look that was cut short is not repeated
@@ -124,7 +130,7 @@ def again(X: Any, target: Any, record: Mapping[str, Any], engine: str = LOCAL) -
                 run.count_dimensions(workers)
             elif seen is not None and run.evidence is not None:
                 run.evidence["dimensions_unknown"] = seen["dimensions_unknown"]
-        return Outcome(run.record(fingerprint, told["budget"]), run.maps(), _colors(given))
+        return _outcome(run, run.record(fingerprint, told["budget"]))
 
 
 def settings_of(record: Any) -> Mapping[str, Any]:
@@ -166,7 +172,7 @@ def _workers(run: Run, engine: str) -> Iterator[Workers]:
     """Have what candidates run on, for the time of the block."""
     if engine == LOCAL:
         with Worker(run.folder, run.compiled) as worker:
-            yield Alone(worker)
+            yield OneProcess(worker)
         return
     from .remote import RemoteWorkers
 

@@ -35,7 +35,7 @@ from . import candidates
 from .budget import Cause, Clock, Reason
 from .candidates import Candidate
 from .dataset import Dataset
-from .measuring import Map
+from .measuring import Map, Placed, neighbors_kept
 from .ranking import Judge
 from .request import ASKED, Request
 from .workers import Workers
@@ -205,7 +205,7 @@ class Run:
     def _limits(self, unfinished: int, workers: int) -> tuple[float, float]:
         """Return the share of the next of so many candidates, and the most that leaves time to start a process.
 
-        Where there is no such time nobody could follow, so it may take all.
+        If there is no such time, no other candidate can follow, so this one may use all of it.
         """
         left, before = self.clock.left, self.clock.left - self.restart
         if unfinished <= workers or before <= 0:
@@ -323,14 +323,19 @@ class Run:
             "compiling_seconds": self.compiling,
         }
 
-    def maps(self) -> dict[str, Map]:
-        """Return the maps, of many rows a part."""
+    def maps(self, recommended: str | None = None) -> dict[str, Map]:
+        """Return the maps, of many rows a part; the recommended one with the share of neighbours that it keeps."""
         out = {}
         for entry in self.done():
             with np.load(self.folder / f"map{entry['number']}.npz") as stored:
                 Y, there = stored["Y"], stored["there"]
             step = -(-len(Y) // _MAP_ROWS)
-            out[entry["key"]] = Map(Y[::step], self.given.numbers[there[::step]])
+            kept = None
+            if entry["key"] == recommended:
+                assert self.asked.n_neighbors is not None
+                shown = np.arange(0, len(Y), step)
+                kept = neighbors_kept(self.given, Placed(Y, there), shown, self.asked.n_neighbors)
+            out[entry["key"]] = Map(Y[::step], self.given.numbers[there[::step]], kept)
         return out
 
 

@@ -47,7 +47,7 @@ def main(words: list[str]) -> None:
         for line in orders:
             jobs.put(json.loads(line))
         shutil.rmtree(folder, ignore_errors=True)  # whoever made it was killed: it ends us before it closes the pipe
-        os._exit(0)  # also in the middle of a job: nobody waits for the answer
+        os._exit(0)  # also in the middle of a job, whose answer is not read any more
 
     threading.Thread(target=listen, daemon=True).start()
     _tell_compiling(say)
@@ -92,7 +92,7 @@ class Bench:
         self._truth: Any = None
         self._train: dict[bool, Any] = {}
         self._loaded: set[str] = set()
-        self._absent = _register(folder / "guests.pickle")
+        self._absent = _register(folder / "plugins.pickle")
 
     def serve(self, job: dict[str, Any]) -> dict[str, Any]:
         """Do one job; whatever goes wrong becomes an answer."""

@@ -1,7 +1,7 @@
-"""Where candidates run: workers that take one job each, and say whatever comes of it.
+"""Where candidates run: workers that run one job at a time and return its result or its error.
 
-The schedule (`schedule.Run`) knows `Workers` alone. One process of this machine is `Alone`; `remote.RemoteWorkers` are
-processes on the workers of a cluster.
+The schedule (`schedule.Run`) knows `Workers` alone. One process of this machine is `OneProcess`;
+`remote.RemoteWorkers` are processes on the workers of a cluster.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Workers(ABC):
         return self.next()[1]
 
 
-class Alone(Workers):
+class OneProcess(Workers):
     """One worker that is asked in this thread: a job that was begun is done when its answer is waited for."""
 
     size = 1

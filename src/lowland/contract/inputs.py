@@ -10,11 +10,15 @@ import numbers
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..core.cost import DataShape
 from ..core.errors import DataError
-from ..core.message import message
+from ..core.message import DENSE, Message, Owner, Phrase, message
 from ..rows.object_rows import ObjectRows, are_objects
 from ..rows.row_source import RowSource, as_rows, single_pass_error
+
+_SENTENCE = 3  # words of a text at least
 
 
 class Rows:
@@ -42,7 +46,8 @@ class Rows:
         if names is None:
             return f"Give the {model.n_features_in_} columns of the fit, in their order."
         listed = ", ".join(repr(str(name)) for name in names[:10]) + (", …" if len(names) > 10 else "")
-        return f"Give the columns of the fit in their order, X[model.feature_names_in_]: {listed}."
+        own = Phrase(", X[model.feature_names_in_]", "")
+        return Message("Give the columns of the fit in their order", own, f": {listed}.")
 
 
 @dataclass(frozen=True)
@@ -79,8 +84,12 @@ class Compared(Rows):
 
     def _error_of_sparse(self, model: Any) -> DataError:
         return DataError(
-            f"{type(model).__name__} does not take a sparse matrix of precomputed values: it needs all pairs; pass a "
-            "dense array, X.toarray(), if the pairs that are not stored are zero"
+            Message(
+                f"{type(model).__name__} does not take a sparse matrix of precomputed values: it needs all pairs; ",
+                "pass ",
+                DENSE,
+                " if the pairs that are not stored are zero",
+            )
         )
 
     def _error_of_objects(self, model: Any, X: Any) -> DataError:
@@ -134,17 +143,34 @@ class Compared(Rows):
 
 
 def _are_texts(X: Any) -> bool:
-    """Return whether X is a list or column of texts, some of them with more than one word."""
-    if not are_objects(X):
-        return False
-    some = [item for item in list(X[:100]) if item is not None]
-    return bool(some) and all(isinstance(item, str) for item in some)
+    """Return whether X is a list or column of texts, or an array with sentences in all cells."""
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        return X.dtype.kind in "OU" and all(map(_is_sentence, X[:100].ravel().tolist()))
+    return are_objects(X) and _are_strings(X[:100])
+
+
+def _are_strings(some: Any) -> bool:
+    """Return whether objects, of which some may be missing, are texts."""
+    known = [item for item in list(some) if item is not None]
+    return bool(known) and all(isinstance(item, str) for item in known)
+
+
+def _is_sentence(cell: Any) -> bool:
+    """Return whether a cell is a text of several words, unlike most names of categories."""
+    return isinstance(cell, str) and len(cell.split()) >= _SENTENCE
 
 
 def _error_of_texts(owner: str, more: str = "") -> DataError:
     return DataError(
-        f"{owner}: these are texts or other objects, and it reduces rows of numbers: count their words with "
-        f'lowland.recipe({owner}(), texts="tfidf"), or search them with lowland.text.LatentSemanticIndex{more}'
+        Message(
+            Owner(owner),
+            "these are texts or other objects, and it reduces rows of numbers: ",
+            Phrase(
+                f'count their words with lowland.recipe({owner}(), texts="tfidf"), or search them with '
+                f"lowland.text.LatentSemanticIndex{more}",
+                "count their words with --texts tfidf, or search them with `lowland text index`",
+            ),
+        )
     )
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..core.lazy import no_garbage_collection
+
 if TYPE_CHECKING:
     from .reducer import Reducer
 
@@ -74,7 +76,8 @@ class Method:
 
     def load(self) -> type[Reducer]:
         """Import and return the class."""
-        return getattr(importlib.import_module(self.module), self.class_name)  # type: ignore[no-any-return]
+        with no_garbage_collection():
+            return getattr(importlib.import_module(self.module), self.class_name)  # type: ignore[no-any-return]
 
 
 _TITLES = {  # of the methods whose class has another name

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError
+from ..core.message import Message, Owner, Setting
 from ..rows.conversion import working
 from ..rows.row_source import single_pass_error
 from . import parameters
@@ -52,13 +53,17 @@ def plan(
     from .reducer import Reducer
 
     if not isinstance(model, Reducer):
-        raise TypeError(f"plan: model must be a Lowland estimator such as lowland.PCA(2); got {model!r}")
+        raise TypeError(
+            Message(
+                Owner("plan"), Setting("model"), f" must be a Lowland estimator such as lowland.PCA(2); got {model!r}"
+            )
+        )
     if (X is None) == (shape is None):
         raise ValueError("plan needs either the data or shape=(rows, columns)")
     parameters.check(type(model).__name__, model._parameters, model.get_params(deep=False))  # as a fit does
     if X is not None:
         if dtype is not None or density is not None:
-            raise ValueError("dtype and density belong to shape=(rows, columns): the data say their own")
+            raise ValueError("dtype and density belong to shape=(rows, columns); leave them out if data are given")
         if isinstance(X, Iterator):
             raise ValueError("a plan would use up the iterator's first block: give lowland.RowSource.from_blocks(X)")
         source = model._input.source(model, X)
@@ -71,7 +76,7 @@ def plan(
             )
         return _with_overhead(model._plan_rows(source), model, source.shape)
     if shape is None or len(shape) != 2 or min(shape) < 1:
-        raise ValueError(f"shape must be (rows, columns), both at least 1; got {shape}")
+        raise ValueError(Message(Setting("shape"), f" must be (rows, columns), both at least 1; got {shape}"))
     rows, columns = shape
     if density is not None and not 0 < density <= 1:
         raise ValueError(f"density is the share of stored entries, in (0, 1]; got {density}")

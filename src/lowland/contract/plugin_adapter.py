@@ -1,4 +1,4 @@
-"""The door: a `Reducer` around a transformer of another package, in the manner of scikit-learn.
+"""Wrap a transformer of another package, with the interface of scikit-learn, as a `Reducer`.
 
 What Lowland promises is kept where it can be, and told where it cannot: rows are checked before the class sees them,
 the record holds what was measured, and where a row's place depends on the rows beside it, rows are placed one by one.
@@ -62,7 +62,7 @@ class Anything:
         return f"what {self.owner} takes (a number, true, false, none, a list or text)"
 
 
-class ForeignReducer(Reducer):
+class PluginReducer(Reducer):
     """A transformer of another package; `plugin_class.wrap` makes a subclass for each.
 
     ``embedding_`` holds the reduced training rows, ``estimator_`` the fitted object of the other package.
@@ -107,13 +107,13 @@ class ForeignReducer(Reducer):
             "copy of the rows": copies * n * d * size,
             "embedding": 2 * n * size * (k if isinstance(k, int) else 2),
         }
-        return Plan(
-            method=type(self).__name__,
-            algorithm=self._algorithm(),
-            bytes=sum(parts.values()) + shape.copied,
+        return Plan.of(
+            type(self).__name__,
+            self._algorithm(),
+            shape,
+            parts,
             seconds=dense_seconds(8.0 * n * d, shape.dtype),
             model_bytes=parts["embedding"] // 2,
-            parts=parts,
             remedy="use fewer rows",
         )
 
@@ -222,7 +222,7 @@ class ForeignReducer(Reducer):
         return tags
 
 
-class WithInverse(ForeignReducer):
+class WithInverse(PluginReducer):
     """The same around a class that maps back."""
 
     def inverse_transform(self, X: Any) -> Array:
@@ -272,7 +272,7 @@ def _number(steps: Any) -> int | None:
     return int(told.max()) if told.dtype.kind in "iuf" and told.size and np.isfinite(told).all() else None
 
 
-def _table(found: Any, n: int, owner: ForeignReducer, width: int | None = None) -> Array:
+def _table(found: Any, n: int, owner: PluginReducer, width: int | None = None) -> Array:
     """Check that another package gave n rows of numbers, of the width that is known from before."""
     Y = found.toarray() if sp.issparse(found) else np.asarray(arrays.to_numpy(found))
     name = type(owner).__name__
@@ -300,7 +300,7 @@ def _heard(record: Recorder) -> Iterator[None]:
 
 
 @contextmanager
-def _named(owner: ForeignReducer) -> Iterator[None]:
+def _named(owner: PluginReducer) -> Iterator[None]:
     """Put the method's name before what another package says about the data or its parameters."""
     try:
         yield

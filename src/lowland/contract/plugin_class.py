@@ -1,4 +1,4 @@
-"""The class of a method, made of a class of another package: its parameters, and what cannot be taken in.
+"""Make the class of a method from a class of another package: its parameters, and which classes are refused.
 
 Each has a class of its own, and not one adapter with the other class as a parameter: `clone`, `get_params` and
 the printed form of scikit-learn read the parameters from the signature of a class's constructor.
@@ -12,16 +12,16 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .plugin_adapter import Anything, ForeignReducer, WithInverse
+from .plugin_adapter import Anything, PluginReducer, WithInverse
 from .reducer import Reducer
 
 _NAMES = ("n_components", "n_dims", "n_dimensions", "n_dim", "ndim")  # what others call the number of dimensions
 AUTO = "auto"  # the first of those that the class has
-_LEARNED = {*Reducer.__annotations__, *ForeignReducer.__annotations__, "feature_names_in_"}
-_made: dict[tuple[type, str, str | None, str], type[ForeignReducer]] = {}  # for copies
+_LEARNED = {*Reducer.__annotations__, *PluginReducer.__annotations__, "feature_names_in_"}
+_made: dict[tuple[type, str, str | None, str], type[PluginReducer]] = {}  # for copies
 
 
-def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, Any]) -> type[ForeignReducer]:
+def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, Any]) -> type[PluginReducer]:
     """Make the `Reducer` class of a transformer class; ``components`` as `plugins.register` takes it.
 
     >>> import numpy as np
@@ -38,8 +38,8 @@ def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, A
         raise ValueError(f"{cls.__name__} has no parameter {components!r}; it has {', '.join(taken) or 'none'}")
     elif components not in (None, "n_components") and "n_components" in taken:
         raise ValueError(
-            f"{cls.__name__} has a parameter n_components beside {components}, and in Lowland both would go by that "
-            "name: put a class with other names around it"
+            f"{cls.__name__} has a parameter n_components beside {components}, and in Lowland both would be called "
+            "n_components: wrap it in a class with other parameter names"
         )
     names: dict[str, Any] = {}
     for name, default in taken.items():
@@ -49,15 +49,15 @@ def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, A
             raise ValueError(f"{cls.__name__} needs a value for {name}: give one in defaults={{{known!r}: …}}")
     if unknown := sorted(set(defaults) - set(names)):
         raise ValueError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(names) or 'none'}")
-    base = WithInverse if hasattr(cls, "inverse_transform") else ForeignReducer
+    base = WithInverse if hasattr(cls, "inverse_transform") else PluginReducer
     if mine := [name for name in names if hasattr(base, name) or name in _LEARNED]:
         raise ValueError(
-            f"{cls.__name__} has a parameter {mine[0]!r}, and a method of Lowland has something else by that name: put "
-            "a class with other names around it"
+            f"{cls.__name__} has a parameter {mine[0]!r}, and a method of Lowland has something else by that name: "
+            "wrap it in a class with other parameter names"
         )
     digest, kept = _digest(defaults), dict(defaults)
 
-    def __reduce__(self: ForeignReducer) -> tuple[Any, ...]:  # the class is made here: no module knows its name
+    def __reduce__(self: PluginReducer) -> tuple[Any, ...]:  # the class is made here: no module knows its name
         return empty, (cls, type(self).__name__, components, kept, digest), self.__getstate__()
 
     made = type(
@@ -92,12 +92,12 @@ def _refuse_unfit(cls: type) -> None:
         if len(needed) > 1:
             raise TypeError(
                 f"{cls.__name__}.{name} needs {' and '.join(needed[1:])} beside the rows, and a method of Lowland "
-                "learns from rows alone: put a class around it that knows the rest"
+                "learns from rows alone: wrap it in a class that supplies the rest"
             )
 
 
 def no_components(cls: type) -> str:
-    """Say that the number of dimensions goes by no usual name, and what to do."""
+    """Say that no parameter has a usual name for the number of dimensions, and what to do."""
     return (
         f"{cls.__name__} has no parameter by a usual name for the number of dimensions (it has "
         f"{', '.join(_arguments(cls)) or 'none'}); register(…, components=…) names it"
@@ -124,11 +124,11 @@ def _arguments(cls: type) -> dict[str, Any]:
         found = inspect.signature(cls).parameters.values()
     except (TypeError, ValueError):
         raise TypeError(
-            f"the parameters of {cls.__name__} cannot be read: put a class with a signature around it"
+            f"the parameters of {cls.__name__} cannot be read: wrap it in a class with a signature"
         ) from None
     loose = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     if any(p.kind is inspect.Parameter.POSITIONAL_ONLY for p in found):
-        raise TypeError(f"{cls.__name__} has parameters without names: put a class with named ones around it")
+        raise TypeError(f"{cls.__name__} has positional-only parameters: wrap it in a class with named parameters")
     return {p.name: p.default for p in found if p.kind not in loose}
 
 
@@ -159,7 +159,7 @@ def _constructor(values: Mapping[str, Any], title: str, cls: type) -> Callable[.
     return __init__
 
 
-def empty(cls: type, title: str, components: str | None, defaults: Mapping[str, Any], digest: str) -> ForeignReducer:
+def empty(cls: type, title: str, components: str | None, defaults: Mapping[str, Any], digest: str) -> PluginReducer:
     """Make an object without its contents, for copies and other processes."""
     key = cls, title, components, digest
     if key not in _made:

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 _ENTRY_POINT_GROUP = "lowland.methods"
 _NEEDS = ("rows", "rows or categories", "rows, objects or distances", "rows, objects or kernel")
 broken: dict[str, str] = {}  # entry points that could not be used, and why
-_guests: dict[str, Guest] = {}
+_plugins: dict[str, PluginMethod] = {}
 _read = False  # whether the entry points have been
 
 
 @dataclass(frozen=True)
-class Guest(Method):
+class PluginMethod(Method):
     """The row of a method that another package brought."""
 
     cls: Any = None
@@ -32,8 +32,8 @@ class Guest(Method):
 
 
 def known() -> tuple[Method, ...]:
-    """Return the built-in methods and the guests that are here, without reading entry points."""
-    return (*METHODS, *_guests.values())
+    """Return the built-in methods and the registered plugins, without reading entry points."""
+    return (*METHODS, *_plugins.values())
 
 
 def register(
@@ -100,7 +100,7 @@ def unregister(name: str) -> None:
     ...
     ValueError: no method is called 'nmf'; `lowland methods` lists all of them.
     """
-    if _guests.pop(key_of(name), None) is None:
+    if _plugins.pop(key_of(name), None) is None:
         raise ValueError(f"{name!r} was not registered; it cannot be taken back")
 
 
@@ -116,7 +116,7 @@ def read_entry_points() -> None:
     _read, texts = True, []  # at once: a package that lists the methods while it is imported finds no second reading
     try:
         for point in sorted(entry_points(group=_ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value)):
-            here = _guests.get(key_of(point.name))
+            here = _plugins.get(key_of(point.name))
             if here is not None and here.origin in ("", point.value):
                 continue  # what this program registered by hand goes before; one package may be found twice
             try:
@@ -140,7 +140,7 @@ def _admit(
     family: str = "other",
     components: str | None = "auto",
     defaults: Mapping[str, Any] | None = None,
-) -> Guest:
+) -> PluginMethod:
     """Take a class in under a name that is free, or that an entry point has and gives up to what comes by hand."""
     from .plugin_class import first_line, wrap
     from .reducer import Reducer
@@ -166,7 +166,7 @@ def _admit(
         raise ValueError(
             f"a method of the class name {cls.__name__} is there already ({same.module}); rename the class"
         )
-    _guests[key] = Guest(
+    _plugins[key] = PluginMethod(
         key,
         ready.__name__,
         family,
@@ -177,7 +177,7 @@ def _admit(
         cls=ready,
         origin=origin,
     )
-    return _guests[key]
+    return _plugins[key]
 
 
 def _title(key: str, others: Iterable[Method]) -> str:

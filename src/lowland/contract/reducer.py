@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..core import arrays, memory, thread_pool
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning, ScaleError
+from ..core.message import Message
 from ..core.show import show
 from ..pairs.distances import DEGREES, MOVABLE
 from ..rows import units
@@ -136,7 +137,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         try:
             validate_data(self, source.named(), reset=reset, skip_check_array=True)
         except ValueError as error:  # against an earlier fit: with reset any columns are taken
-            raise DataError(f"{str(error).rstrip()}\n{self._input.remedy(self)}") from None
+            raise DataError(Message(f"{str(error).rstrip()}\n", self._input.remedy(self))) from None
         if self._pairwise if reset else self._fitted_pairwise:
             source.allow_nan = True  # what to do about a missing pair is not what to do about a missing cell
         return source if reset else units.scaled(source, -self._scaled_by)
@@ -194,8 +195,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 LowlandWarning,
             )
 
-    def _run_fit(self, X: Any, sample_weight: Any = None, exponent: int | None = None) -> Self:
-        """Check, plan, fit, record: the one road of every `fit`."""
+    def _run_fit(self, X: Any, sample_weight: Any = None, exponent: int | None = None, **more: Any) -> Self:
+        """Check, plan, fit, record: the one road of every `fit`; ``more`` is passed on to `_fit`."""
         parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
         self._forget()
         try:
@@ -211,7 +212,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             cost.require()
             record = Recorder(type(self).__name__, cost)
             with memory.watch(cost.bytes) as peak, thread_pool.one_blas_thread():  # the same bits on any machine
-                self._fit(source, record)
+                self._fit(source, record, **more)
             if exponent:
                 self._keep_unit(exponent, record)
         except ScaleError:
@@ -219,7 +220,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self._forget()
             if not again:
                 raise
-            return self._run_fit(X, sample_weight, again)  # a few rows are far larger than the sample
+            return self._run_fit(X, sample_weight, again, **more)  # a few rows are far larger than the sample
         except BaseException:
             self._forget()  # a refused, cancelled or failed fit leaves no half-learned model
             raise

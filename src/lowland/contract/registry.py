@@ -7,13 +7,15 @@ The command line, the model file, the contract tests and comparisons read it. En
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable
+from typing import Any
 
 from . import plugins
 from .method_table import METHODS, Method, find, key_of
-from .plugins import Guest, register, unregister
+from .plugins import PluginMethod, register, unregister
 
-__all__ = ["METHODS", "Guest", "Method", "by_class", "method", "methods", "register", "unregister"]
+__all__ = ["METHODS", "Method", "PluginMethod", "by_class", "method", "methods", "register", "unregister"]
 
 
 def methods() -> tuple[Method, ...]:
@@ -50,7 +52,15 @@ def by_class(class_name: str) -> Method | None:
     ('pca', None)
     """
 
-    def found(rows: Iterable[Method]) -> Method | None:
+    def first(rows: Iterable[Method]) -> Method | None:
         return next((row for row in rows if row.class_name == class_name and row.kept), None)
 
-    return found(plugins.known()) or found(methods())
+    return first(plugins.known()) or first(methods())
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Guest":
+        text = "registry.Guest is now registry.PluginMethod; the old name will be removed in Lowland 0.2"
+        warnings.warn(text, FutureWarning, stacklevel=2)
+        return PluginMethod
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

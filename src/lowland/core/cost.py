@@ -70,22 +70,38 @@ class Plan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
 
+    @classmethod
+    def of(
+        cls,
+        method: str,
+        algorithm: str,
+        shape: DataShape,
+        parts: Mapping[str, int],
+        seconds: float,
+        *,
+        gathers: bool = False,
+        **more: Any,
+    ) -> Plan:
+        """Return the plan of a fit whose memory is its parts and what converting the input takes.
+
+        ``gathers``: rows that come in blocks are held in one array, as neighbour searches and stress need them. Methods
+        that read blocks one by one do not, and those that name this array among their parts must not count it twice.
+
+        >>> shape = DataShape(1000, 10, np.dtype(float), blocks=True)
+        >>> [Plan.of("M", "all pairs", shape, {"pairs": 8000}, 0.1, gathers=gathers).bytes for gathers in (False, True)]
+        [8000, 88000]
+        """
+        size = sum(parts.values()) + shape.copied + (shape.gathered if gathers else 0)
+        return cls(method, algorithm, size, seconds, parts=parts, **more)
+
     def require(self, limit: int | None = None) -> None:
         """Raise `MemoryLimitError` if the plan exceeds the limit (default: the current one)."""
         limit = settings.memory_limit() if limit is None else limit
         if self.bytes > limit:
             largest = max(self.parts, key=lambda name: self.parts[name], default="")
             most = f" (largest part: {largest}, {format_bytes(self.parts[largest])})" if largest else ""
-            raise MemoryLimitError(
-                Message(
-                    f"{self.method} by {self.algorithm} would take {format_bytes(self.bytes)}{most}; the memory limit "
-                    f"is {format_bytes(limit)}. To continue: ",
-                    self.remedy,
-                    ", or ",
-                    *_raise_limit(self.bytes),
-                    ".",
-                )
-            )
+            size = f"{self.method} by {self.algorithm} would take {format_bytes(self.bytes)}{most}"
+            raise _over_limit(size, limit, self.remedy, self.bytes)
 
     def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
         return Plan, tuple(dict(self.parts) if f.name == "parts" else getattr(self, f.name) for f in fields(self))
@@ -133,8 +149,7 @@ def check_allocation(nbytes: int, what: str, remedy: str) -> None:
         size = f"{what} would take {format_bytes(nbytes)}"
         if held:
             size += f", in addition to {format_bytes(held)} that the fit holds already"
-        size += f"; the memory limit is {format_bytes(limit)}. To continue: "
-        raise MemoryLimitError(Message(size, remedy, ", or " if remedy else "", *_raise_limit(nbytes + held), "."))
+        raise _over_limit(size, limit, remedy, nbytes + held)
     if nbytes >= _LARGE_ALLOCATION:
         release()
 
@@ -161,8 +176,13 @@ def _stored(part: Any) -> int:
     return sum(int(getattr(part, name).nbytes) for name in names) or int(getattr(part, "nbytes", 0))
 
 
-def _raise_limit(nbytes: int) -> tuple[str | Configuration, ...]:
-    return "raise the limit with ", Configuration("memory_limit", f"{math.ceil(nbytes / 1e9)}GB")
+def _over_limit(size: str, limit: int, remedy: str, needed: int) -> MemoryLimitError:
+    """Return the error of work of a size in words, with the remedy (may be empty) and the limit that would do."""
+    reason = f"{size}; the memory limit is {format_bytes(limit)}"
+    raised = Message("raise the limit with ", Configuration("memory_limit", f"{math.ceil(needed / 1e9)}GB"), ".")
+    return MemoryLimitError(
+        Message(reason, ". To continue: ", remedy, ", or " if remedy else "", raised), reason=reason
+    )
 
 
 def largest(*stages: Mapping[str, int]) -> dict[str, int]:

@@ -101,11 +101,13 @@ def only_varying(variances: Any, names: Sequence[Any] | None) -> str | None:
 def range_words(ranges: Any, names: Sequence[Any] | None) -> str | None:
     """Return a sentence on the column that alone decides which rows are neighbours, or None if there is none.
 
+    Ranges are None where units do not matter.
+
     >>> range_words([1.0, 500.0, 2.0], ["age", "income", "height"])
     "the range of column 'income' is 250 times that of any other column"
     >>> range_words([1.0, 50.0, 2.0], None)
     """
-    values = np.asarray(ranges, dtype=np.float64)
+    values = np.asarray([] if ranges is None else ranges, dtype=np.float64)
     if len(values) < 2 or _are_famd_axes(names):
         return None
     second, first = np.argsort(values, kind="stable")[-2:]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .message import Message, Part, Phrase, Remedies, Setting
+from .message import Advice, Message, Part, Phrase, Remedies, Setting
 
 FILL = Remedies("fill it", "leave the row out")
 
@@ -63,7 +63,7 @@ class CellError(DataError):
     ) -> None:
         place = f"row {row}, column {column}" + ("" if name is None else f" ({str(name)!r})")
         place += "" if where is None else f", in {where}"
-        super().__init__(Message(f"{subject} contains {what} at {place}: ", advice), row=row, column=column)
+        super().__init__(Message(f"{subject} contains {what} at {place}", Advice(": ", advice)), row=row, column=column)
         self.what, self.advice, self.name, self.subject, self.where = what, advice, name, subject, where
 
     def changed(self, **changes: Any) -> CellError:
@@ -79,6 +79,10 @@ class CellError(DataError):
 def _cell_error(fields: dict[str, Any]) -> CellError:
     own = dict(fields)
     return CellError(own.pop("what"), own.pop("advice"), **own)
+
+
+class NoRowsError(DataError):
+    """A table has no rows."""
 
 
 class ScaleError(DataError):
@@ -97,11 +101,35 @@ class SolveError(LowlandError, ArithmeticError):
 
 
 class MemoryLimitError(LowlandError, MemoryError):
-    """The work would exceed the memory limit; raised before the allocation."""
+    """The work would exceed the memory limit; raised before the allocation.
+
+    ``reason`` says what would exceed it, without advice; default: the message.
+    """
+
+    def __init__(self, message: str, *, reason: str | None = None) -> None:
+        super().__init__(message)
+        self.reason = message if reason is None else reason
+
+    def __reduce__(
+        self,
+    ) -> tuple[Any, ...]:  # distributed and dask restore others by __new__, which MemoryError refuses
+        return _memory_error, (type(self), self.args, vars(self))
+
+
+def _memory_error(kind: type[MemoryLimitError], args: tuple[Any, ...], fields: dict[str, Any]) -> MemoryLimitError:
+    error = kind(*args)
+    vars(error).update(fields)
+    return error
 
 
 class FileSizeError(DataError, MemoryLimitError):
     """A file unpacks to more than the memory limit, or a damaged one claims to; raised before the allocation."""
+
+    def __init__(
+        self, message: str, *, reason: str | None = None, row: int | None = None, column: int | None = None
+    ) -> None:
+        DataError.__init__(self, message, row=row, column=column)
+        self.reason = message if reason is None else reason
 
 
 class ModelFileError(LowlandError, ValueError):

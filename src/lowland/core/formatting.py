@@ -78,6 +78,15 @@ def format_share(share: float) -> str:
     return "more than 99.9 %" if share > 0.9995 else f"{100 * share:.1f} %"
 
 
+def format_signed(value: float) -> str:
+    """Return a correlation or coordinate with its sign and two decimals.
+
+    >>> format_signed(0.5), format_signed(-0.125)
+    ('+0.50', '−0.12')
+    """
+    return f"{value:+.2f}".replace("-", "−")
+
+
 def count(n: int, noun: str) -> str:
     """Return a number with its noun, in the plural if needed.
 

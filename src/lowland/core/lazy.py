@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Import modules without garbage collections in between, which take a tenth of the time of large imports.
+
+    >>> import gc
+    >>> with no_garbage_collection():
+    ...     print(gc.isenabled())
+    False
+    >>> gc.isenabled()
+    True
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

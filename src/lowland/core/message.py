@@ -143,6 +143,9 @@ class Phrase(Part):
         return self.python
 
 
+DENSE = Phrase("a dense array, X.toarray(),", "a dense table")
+
+
 @dataclass(frozen=True, init=False)
 class Remedies(Part):
     """Alternative remedies. The command line leaves out those that it does not offer.
@@ -171,6 +174,26 @@ class Remedies(Part):
         return self.before + _either(texts) if texts else ""
 
 
+@dataclass(frozen=True, init=False)
+class Advice(Part):
+    """The end of a message, which says what to do; `Message.problem` is the message without it.
+
+    >>> text = Message("t.csv: the bytes are not UTF-8", Advice("; use another ", Setting("encoding")))
+    >>> print(text)
+    t.csv: the bytes are not UTF-8; use another encoding
+    >>> print(text.problem)
+    t.csv: the bytes are not UTF-8
+    """
+
+    parts: tuple[str | Part, ...]
+
+    def __init__(self, *parts: str | Part) -> None:
+        object.__setattr__(self, "parts", tuple(inner for part in parts for inner in parts_of(part)))
+
+    def __str__(self) -> str:
+        return "".join(str(part) for part in self.parts)
+
+
 class Message(str):
     """A text made of strings and parts; nested messages are flattened.
 
@@ -194,11 +217,18 @@ class Message(str):
         """Return the text as worded by ``word``; a part for which it returns None keeps its Python wording."""
         return "".join(_shown(part, word) for part in self.parts)
 
+    @property
+    def problem(self) -> Message:
+        """The message without its `Advice`."""
+        return Message(*(part for part in self.parts if not isinstance(part, Advice)))
+
     def settings(self) -> Iterator[Setting]:
         """Iterate over the parameters that the message names, including those in its advice."""
         for part in self.parts:
             if isinstance(part, Setting):
                 yield part
+            elif isinstance(part, Advice):
+                yield from Message(*part.parts).settings()
             elif isinstance(part, Remedies):
                 for action in part.actions:
                     yield from settings_of(action)
@@ -222,6 +252,16 @@ def parts_of(text: str | Part) -> tuple[str | Part, ...]:
     return text.parts if isinstance(text, Message) else (text,)
 
 
+def message_of(error: BaseException) -> str:
+    """Return the message of an error or a warning: a `Message` with its parts if it is one, otherwise the text.
+
+    >>> message_of(ValueError(Message("raise ", Setting("sample")))).parts
+    ('raise ', Setting(name='sample', value=Ellipsis))
+    """
+    text = error.args[0] if error.args else ""
+    return text if isinstance(text, Message) else str(error)
+
+
 def settings_of(text: str) -> Iterator[Setting]:
     """Iterate over the parameters that a message names; a plain text has none.
 
@@ -242,6 +282,8 @@ def _either(texts: list[str]) -> str:
 def _shown(part: str | Part, word: Callable[[Part], str | None]) -> str:
     if isinstance(part, Remedies):
         return part.worded(word)
+    if isinstance(part, Advice):
+        return "".join(_shown(inner, word) for inner in part.parts)
     text = word(part) if isinstance(part, Part) else None
     return str(part) if text is None else text
 

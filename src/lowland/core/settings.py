@@ -12,6 +12,7 @@ from typing import Any
 
 from .errors import Cancelled
 from .formatting import parse_bytes
+from .message import Message, Setting
 
 ProgressCallback = Callable[[str, int, int | None], object]
 
@@ -83,11 +84,13 @@ def config(
         number: Any = threads
         whole = isinstance(number, numbers.Integral) and not isinstance(number, bool)
         if number is not None and (not whole or number < 1):
-            raise ValueError(f"threads must be a whole number of at least 1, or None; got {threads!r}")
+            raise ValueError(
+                Message(Setting("threads"), f" must be a whole number of at least 1, or None; got {threads!r}")
+            )
         change["threads"] = None if threads is None else int(threads)
     if progress is not _UNSET:
         if progress is not None and not callable(progress):
-            raise ValueError("progress must be a function of (stage, done, total), or None")
+            raise ValueError(Message(Setting("progress"), " must be a function of (stage, done, total), or None"))
         change["progress"] = progress
     former = _current
     _set(replace(former, **change))

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from ..core.cost import check_allocation
-from ..core.errors import DataError
+from ..core.errors import DataError, NoRowsError
 from .arraytable import ArrayTable, SparseTable
 from .damage import damaged
 from .options import ReadOptions
@@ -95,9 +95,17 @@ def read_npz(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
         raise _damaged(source, error) from error
     aside = pl.DataFrame([column for own, values in beside.items() for column in _columns(own, values)])
     used = {name, labels[0], *beside, *lists}
-    unread = [f"{own}: {other}" for own, other in members.items() if own not in used]
-    notes = (f"not read, since they do not fit the rows of {name}: {'; '.join(unread)}",) if unread else ()
-    return ArrayTable(array, source.name, labels[1], aside=aside, notes=notes)
+    unread = {own: other for own, other in members.items() if own not in used}
+    wide = [own for own, other in unread.items() if len(other.shape) == 2 and other.shape[0] == n_rows]
+    notes = [
+        f"not read, since they {why}: {'; '.join(f'{own}: {unread[own]}' for own in names)}"
+        for why, names in (
+            (f"do not fit the rows of {name}", [own for own in unread if own not in wide]),
+            (f"are neither {name} nor columns beside it (of at most {_MAX_COLUMNS_BESIDE} each)", wide),
+        )
+        if names
+    ]
+    return ArrayTable(array, source.name, labels[1], aside=aside, notes=tuple(notes))
 
 
 def _sparse_table(source: Source, members: dict[str, _Member]) -> SparseTable:
@@ -231,8 +239,10 @@ def check_array(where: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Non
             f"{where}: shape {shape} has {len(shape)} dimension{'s' * (len(shape) != 1)}; "
             "a table needs two, rows by columns: reshape it"
         )
-    if 0 in shape:
-        raise DataError(f"{where}: shape {shape}: the table has no {'rows' if shape[0] == 0 else 'columns'}")
+    if shape[0] == 0:
+        raise NoRowsError(f"{where}: shape {shape}: the table has no rows")
+    if shape[1] == 0:
+        raise DataError(f"{where}: shape {shape}: the table has no columns")
 
 
 def _damaged(source: Source, error: Exception) -> DataError:

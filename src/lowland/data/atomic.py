@@ -14,8 +14,10 @@ from ..core.errors import WriteError
 
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_file(path: str | os.PathLike[str], mark: str = "") -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the block ends, and is deleted if the block raises.
+
+    ``mark`` begins the name of the temporary file, so that what a killed process left can be recognised.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -25,7 +27,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ['a.txt']
     """
     target = Path(os.path.realpath(path))  # write through a symbolic link instead of replacing it
-    draft = target.with_name(f".{secrets.token_hex(8)}.part")
+    draft = target.with_name(f".{mark}{secrets.token_hex(8)}.part")
     try:
         file = draft.open("xb")
         try:

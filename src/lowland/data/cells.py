@@ -14,9 +14,23 @@ from ..core.message import Message, Phrase, Remedies
 from .column_names import MAX_INTEGER_LABELS
 from .dates import parse_dates
 from .marks import PLAIN, MarkEvidence, Marks, evidence
+from .signs import (
+    ABOVE,
+    ABOVE_LIMIT,
+    BELOW,
+    BELOW_LIMIT,
+    LIMIT_SIGNS,
+    Limits,
+    limits_in,
+    read_limits,
+    unit_sign,
+    with_minus,
+    with_minuses,
+    without_sign,
+)
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
-LIMIT_SIGNS = "<≤"  # before the limit of detection, in cells of values below it
+_ERRORS = Limits()
 _MAX_STRAY = 5  # different cells that are listed
 
 # Formatted numbers that are not parsed: $5.00 and 7 %, and 1,200 if nothing tells what the comma means.
@@ -24,7 +38,7 @@ _WRITTEN = re.compile(
     r"[$€£¥]?[+-]?[$€£¥]?([0-9]{1,3}([.,' \u00a0\u202f][0-9]{3})+|[0-9]+)([.,][0-9]+)?[ \u00a0]?[%$€£¥]?"
 )
 _MAY_BE_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}[.][0-9]{3}")
-_BELOW_LIMIT = re.compile(rf"[{LIMIT_SIGNS}]\s*[+-]?[0-9.,]+([eE][+-]?[0-9]+)?")
+_LIMIT = re.compile(f"{BELOW_LIMIT.pattern}|{ABOVE_LIMIT.pattern}")
 _BEGINNING = rf"^[$€£¥+\-. {LIMIT_SIGNS}]*[0-9]"  # of anything that is likely to be a number
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", flags=re.ASCII | re.IGNORECASE)
 
@@ -47,33 +61,34 @@ class Typed:
     """A typed column; ``stray`` lists the first cells that are not numbers in a column of numbers.
 
     ``trimmed`` are the cells of a column that stayed text; ``evidence`` tells its number marks, if all cells are
-    numbers with some marks; ``date_format`` is that of a column of dates.
+    numbers with some marks; ``date_format`` is that of a column of dates; ``sign`` is the sign of a unit that all cells
+    have.
     """
 
     values: pl.Series
     stray: tuple[StrayCell, ...] = ()
-    n_stray: int = 0
     trimmed: pl.Series | None = None
     evidence: MarkEvidence | None = None
     date_format: str | None = None
+    sign: str | None = None
 
 
 def is_number(cell: str) -> bool:
     """Return whether a cell is a number; infinities are, missing values are not.
 
-    >>> [is_number(cell) for cell in ("1e-3", "-inf", " 5. ", "NaN", "1,5", "x")]
-    [True, True, True, False, False, False]
+    >>> [is_number(cell) for cell in ("1e-3", "-inf", " 5. ", "−3", "NaN", "1,5", "x")]
+    [True, True, True, True, False, False, False]
     """
-    return _NUMBER.fullmatch(cell.strip()) is not None
+    return _NUMBER.fullmatch(with_minus(cell.strip())) is not None
 
 
 def is_written_number(cell: str) -> bool:
     """Return whether a cell is a number that may have separators, a decimal comma or a unit sign.
 
-    >>> [is_written_number(cell) for cell in ("1,234,567", "1,5", "$5.00", "7 %", "2024-01-31", "x1")]
+    >>> [is_written_number(cell) for cell in ("1,234,567", "−1,5", "$5.00", "7 %", "2024-01-31", "x1")]
     [True, True, True, True, False, False]
     """
-    return _WRITTEN.fullmatch(cell.strip()) is not None
+    return _WRITTEN.fullmatch(with_minus(cell.strip())) is not None
 
 
 def is_below_limit(cell: str) -> bool:
@@ -82,15 +97,25 @@ def is_below_limit(cell: str) -> bool:
     >>> is_below_limit("<0.5"), is_below_limit("< x")
     (True, False)
     """
-    return _BELOW_LIMIT.fullmatch(cell.strip()) is not None
+    return BELOW_LIMIT.fullmatch(cell.strip()) is not None
 
 
-BELOW_LIMIT = Message(
-    "if it is a value below the limit of detection, read the table with ",
-    Phrase("lowland.data.read(table, below_limit='half')", "--below-limit half"),
-    " or ",
-    Phrase("below_limit='missing'", "--below-limit missing"),
-)
+def is_above_limit(cell: str) -> bool:
+    """Return whether a cell is a value above a limit of detection.
+
+    >>> is_above_limit(">100"), is_above_limit("> x")
+    (True, False)
+    """
+    return ABOVE_LIMIT.fullmatch(cell.strip()) is not None
+
+
+def _limit_advice(side: str, choice: str) -> Message:
+    return Message(
+        f"if it is a value {side} the limit of detection, read the table with ",
+        Phrase(f"lowland.data.read(table, {side}_limit={choice!r})", f"--{side}-limit {choice}"),
+        " or ",
+        Phrase(f"{side}_limit='missing'", f"--{side}-limit missing"),
+    )
 
 
 def cell_advice(cell: str) -> Remedies:
@@ -100,13 +125,15 @@ def cell_advice(cell: str) -> Remedies:
     'correct it or leave the row out'
     """
     ways = ("correct it", "leave the row out")
-    return Remedies(BELOW_LIMIT, *ways) if is_below_limit(cell) else Remedies(*ways)
+    if is_below_limit(cell):
+        return Remedies(_limit_advice("below", "half"), *ways)
+    return Remedies(_limit_advice("above", "limit"), *ways) if is_above_limit(cell) else Remedies(*ways)
 
 
 def stray_among_numbers(column: pl.Series) -> StrayCell | None:
     """Return the first cell that is not a number in a column of text that holds measured values, else None.
 
-    Most cells are numbers, as for `typed`, and either some are below a limit of detection or there are more different
+    Most cells are numbers, as for `typed`, and either some are beyond a limit of detection or there are more different
     numbers than codes have: levels such as 1, 2, 3a are categories.
 
     >>> stray_among_numbers(pl.Series(["1.5", "2", "<0.5"]))
@@ -122,19 +149,19 @@ def stray_among_numbers(column: pl.Series) -> StrayCell | None:
         return None
     levels = found.trimmed.unique()
     numbers = levels.cast(pl.Float64, strict=False).count()
-    if numbers <= MAX_INTEGER_LABELS and not _all_of(_BELOW_LIMIT, levels).any():
+    if numbers <= MAX_INTEGER_LABELS and not _all_of(_LIMIT, levels).any():
         return None
     return found.stray[0]
 
 
 def typed(
-    name: str, cells: Any, missing: tuple[str, ...] = MISSING, below_limit: str = "error", marks: Marks = PLAIN
+    name: str, cells: Any, missing: tuple[str, ...] = MISSING, limits: Limits = _ERRORS, marks: Marks = PLAIN
 ) -> Typed:
     """Type a column of text cells (an Arrow array of strings; missing cells are null already).
 
     All integers that fit in 64 bits: integers; all numbers: floats; all true/false: booleans; all dates of one form:
     dates; else text. Space around a number is ignored. Text among at least as many numbers is reported as stray, and
-    so are formatted numbers such as 1,200 or 7 %.
+    so are formatted numbers such as 1,200. A sign of a unit that all cells have, such as %, is left out.
 
     >>> typed("a", pa.chunked_array([["1", None, " 2.5"]])).values.to_list()
     [1.0, None, 2.5]
@@ -143,7 +170,7 @@ def typed(
     """
     values = _numbers(cells, marks)
     if values is None:
-        trimmed = _trimmed(cells, missing)
+        trimmed = with_minuses(_trimmed(cells, missing))
         values = _numbers(trimmed, marks)
         if values is None:
             values = _truth_values(trimmed)
@@ -151,7 +178,7 @@ def typed(
             bare = pl.Series(name, trimmed)
             dates = parse_dates(bare)
             if dates is None or len(dates.formats) > 1:
-                return _text(name, cells, bare, below_limit, marks)
+                return _text(name, cells, bare, limits, marks)
             return Typed(dates.values, date_format=dates.formats[0])
     return Typed(pl.Series(name, values))
 
@@ -182,59 +209,58 @@ def as_names(name: str, cells: Any, missing: tuple[str, ...] = MISSING) -> pl.Se
     return numbers if same else names
 
 
-def with_marks(column: Typed, marks: Marks, below_limit: str = "error") -> Typed:
+def with_marks(column: Typed, marks: Marks, limits: Limits = _ERRORS) -> Typed:
     """Return a column that stayed text as numbers, if all cells are numbers with these marks; else as it is.
 
-    The limit of a value below it may have the other decimal mark, unless that may separate thousands.
+    The limit of a value below or above it may have the other decimal mark, unless that may separate thousands.
 
     >>> column = typed("a", pa.chunked_array([["1,5", None, "< 2", "<0.5"]]))
-    >>> with_marks(column, Marks(","), "half").values.to_list()
+    >>> with_marks(column, Marks(","), Limits("half")).values.to_list()
     [1.5, None, 1.0, 0.25]
     """
     if column.trimmed is None:
         return column
-    cells, below = column.trimmed, None
-    if below_limit != "error":
-        below = _below(cells)
-        cells = cells.str.strip_chars_start(LIMIT_SIGNS).str.strip_chars_start()
+    cells = column.trimmed
+    signs = (BELOW if limits.below != "error" else "") + (ABOVE if limits.above != "error" else "")
+    limited = limits_in(cells, signs) if signs else None
+    if limited is not None:
+        cells = pl.select(pl.when(limited).then(_limits(cells)).otherwise(cells).alias(cells.name)).to_series()
     possible = [marks]
     if marks.decimal == "," and not _all_of(_MAY_BE_THOUSANDS, cells).any():
         possible.append(PLAIN)  # a column with decimal points in a table with decimal commas
-    found = (each.numbers(_limits_with(each, cells, below)) for each in possible)
+    found = (each.numbers(_limits_with(each, cells, limited)) for each in possible)
     values = next((numbers for numbers in found if numbers is not None), None)
     if values is None:
-        stray, n_stray = min((_stray(column.trimmed, each, below_limit) for each in possible), key=lambda pair: pair[1])
-        return replace(column, stray=stray, n_stray=n_stray) if stray else column
-    if below is not None and below.any():
-        less = pl.lit(None) if below_limit == "missing" else values / 2
-        values = pl.select(pl.when(below).then(less).otherwise(values).alias(values.name)).to_series()
-    return Typed(values)
+        stray, _ = min((_stray(column.trimmed, each, limits) for each in possible), key=lambda pair: pair[1])
+        return replace(column, stray=stray) if stray else column
+    return Typed(read_limits(values, column.trimmed, limits), sign=column.sign)
 
 
-def _below(cells: pl.Series) -> pl.Series:
-    """Return which trimmed cells begin with the sign of a value below a limit."""
-    return cells.str.contains(f"^[{LIMIT_SIGNS}]").fill_null(False)
+def _limits(cells: pl.Series) -> pl.Series:
+    """Return trimmed cells without signs of limits."""
+    return cells.str.strip_chars_start(LIMIT_SIGNS).str.strip_chars_start()
 
 
-def _limits_with(marks: Marks, cells: pl.Series, below: pl.Series | None) -> pl.Series:
+def _limits_with(marks: Marks, cells: pl.Series, limited: pl.Series | None) -> pl.Series:
     """Return cells without signs of limits; the limits among them with the decimal mark of the table, if sure."""
-    if below is None or not below.any():
+    if limited is None or not limited.any():
         return cells
-    return pl.select(pl.when(below).then(marks.rewritten(cells)).otherwise(cells).alias(cells.name)).to_series()
+    return pl.select(pl.when(limited).then(marks.rewritten(cells)).otherwise(cells).alias(cells.name)).to_series()
 
 
-def _stray(bare: pl.Series, marks: Marks, below_limit: str) -> tuple[tuple[StrayCell, ...], int]:
+def _stray(bare: pl.Series, marks: Marks, limits: Limits) -> tuple[tuple[StrayCell, ...], int]:
     """Return the first different cells that are not numbers, and the number of all.
 
     The first word and the first ambiguous limit are among them, as these need other remedies than a limit.
     """
     numbers = bare.cast(pl.Float64, strict=False).is_not_null() if marks == PLAIN else marks.matches(bare)
-    below = _all_of(_BELOW_LIMIT, bare)
-    limits = bare.str.strip_chars_start(LIMIT_SIGNS).str.strip_chars_start()
-    sure = below & marks.matches(marks.rewritten(limits))
-    if below_limit != "error":
-        numbers = numbers | sure
-    rows = pl.DataFrame({"cell": bare, "class": below.cast(pl.Int8) + (below & ~sure).cast(pl.Int8)})
+    below, above = _all_of(BELOW_LIMIT, bare), _all_of(ABOVE_LIMIT, bare)
+    sure = (below | above) & marks.matches(marks.rewritten(_limits(bare)))
+    for kind, choice in ((below, limits.below), (above, limits.above)):
+        if choice != "error":
+            numbers = numbers | (kind & sure)
+    classes = pl.when((below | above) & ~sure).then(2).when(above).then(3).when(below).then(1).otherwise(0)
+    rows = pl.DataFrame({"cell": bare}).with_columns(classes.alias("class"))
     rows = rows.with_row_index("row").filter(~numbers & bare.is_not_null())
     first = rows.group_by("cell", maintain_order=True).agg(
         pl.col("row").first(), pl.len().alias("count"), pl.col("class").first()
@@ -279,16 +305,18 @@ def _truth_values(cells: Any) -> Any:
     return pc.equal(lower, "true")
 
 
-def _text(name: str, cells: Any, bare: pl.Series, below_limit: str, marks: Marks) -> Typed:
+def _text(name: str, cells: Any, bare: pl.Series, limits: Limits, marks: Marks) -> Typed:
     """Return the cells as text, with the first ones that are not numbers if most of them are."""
+    sign = unit_sign(bare)
+    bare = bare if sign is None else without_sign(bare, sign)
     numbers = bare.cast(pl.Float64, strict=False).is_not_null() if marks == PLAIN else marks.matches(bare)
-    likely = numbers | _all_of(_WRITTEN, bare) | _all_of(_BELOW_LIMIT, bare)
+    likely = numbers | _all_of(_WRITTEN, bare) | _all_of(_LIMIT, bare)
     values = pl.Series(name, pl.Series(cells).to_frame("").select(pl.when(bare.is_not_null()).then(pl.col(""))))
     if 2 * likely.sum() < bare.count():
         return Typed(values)
-    stray, n_stray = _stray(bare, marks, below_limit)
-    others = bare.filter(~_below(bare))  # limits may have the mark of another device
-    return Typed(values, stray, n_stray, bare, evidence(others))
+    stray, _ = _stray(bare, marks, limits)
+    others = bare.filter(~limits_in(bare, LIMIT_SIGNS))  # limits may have the mark of another device
+    return Typed(values, stray, bare, evidence(others), sign=sign)
 
 
 def _all_of(pattern: re.Pattern[str], cells: pl.Series) -> pl.Series:

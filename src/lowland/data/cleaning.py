@@ -10,15 +10,25 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from ..core.message import Message, Phrase, Remedies, Setting
-from .cells import MISSING, StrayCell, Typed, as_names, is_below_limit, is_written_number, typed, with_marks
+from ..core.message import Advice, Message, Phrase, Remedies, Setting
+from .cells import (
+    MISSING,
+    StrayCell,
+    Typed,
+    as_names,
+    is_above_limit,
+    is_below_limit,
+    is_written_number,
+    typed,
+    with_marks,
+)
 from .dialect import Dialect
 from .kinds import Stray
 from .marks import Marks
 from .options import ReadOptions
+from .signs import UNIT_SIGNS, Limits
 
 _MAX_SHOWN = 40  # characters of a cell in a message
-_UNIT_SIGNS = "%$€£¥"
 _MAX_NAMES_IN_NOTE = 5
 _AMBIGUOUS = re.compile(r"[+-]?\d{1,3}[.,]\d{3}")  # a decimal or a thousands mark
 _POINT = re.compile(r"[+-]?\d*\.\d+")
@@ -32,7 +42,7 @@ class Problem:
     stray: tuple[StrayCell, ...]
     decimal_commas: bool
     dialect: Dialect
-    below_limit: str = "error"
+    limits: Limits = Limits()  # noqa: RUF009 - a tuple
 
     def located(self, lines: Mapping[int, int]) -> list[Stray]:
         """Return the cells with their lines instead of their rows."""
@@ -45,18 +55,21 @@ class Problem:
         place = f"line {lines[row]}" if row in lines else f"row {row}"
         without = Message("exclude the column with ", Setting("drop", [self.name]))
         advice = Remedies(Message(*self._remedy(self.stray[0])), without)
-        return Message(f"{file}, {place}, column {self.name!r}: {shown!r} is not a number; ", advice)
+        return Message(f"{file}, {place}, column {self.name!r}: {shown!r} is not a number", Advice("; ", advice))
 
     def _remedy(self, stray: StrayCell) -> tuple[str | Setting | Phrase, ...]:
         cell = stray.cell
-        if stray.ambiguous or (is_below_limit(cell) and self.below_limit != "error"):
+        below, above = is_below_limit(cell), is_above_limit(cell)
+        read = (below and self.limits.below != "error") or (above and self.limits.above != "error")
+        if stray.ambiguous or read:
             return self._other_mark(cell)
-        if is_below_limit(cell):
+        if below or above:
+            side, choice = ("below", "half") if below else ("above", "limit")
             return (
-                "if it is a value below the limit of detection, use ",
-                Setting("below_limit", "half"),
+                f"if it is a value {side} the limit of detection, use ",
+                Setting(f"{side}_limit", choice),
                 " or ",
-                Setting("below_limit", "missing"),
+                Setting(f"{side}_limit", "missing"),
             )
         if self.decimal_commas and self.dialect.separator == ",":
             return (
@@ -66,8 +79,8 @@ class Problem:
             )
         if self.dialect.marks.decimal == "," and _POINT.fullmatch(cell.strip()):
             return self._other_mark(cell)
-        if any(sign in cell for sign in _UNIT_SIGNS):
-            return ("write numbers without unit signs, as in 1234.5",)
+        if any(sign in cell for sign in UNIT_SIGNS):
+            return ("write all numbers of the column with the same sign, or without",)
         if _AMBIGUOUS.fullmatch(cell.strip()):
             mark = "," if "," in cell else "."
             whole = cell.strip().replace(mark, "")
@@ -108,13 +121,28 @@ class Problem:
 
 @dataclass(frozen=True)
 class TypedColumns:
-    """The columns of a table, those with stray cells, the number marks, a note on dates, and their forms."""
+    """The columns of a table, those with stray cells, the number marks, a note on dates, and their forms.
+
+    ``signs`` are the signs of units, such as %, that were left out of columns of numbers. ``identifiers`` are columns
+    of codes, such as 001, that differ in each row as they are written.
+    """
 
     frame: pl.DataFrame
     problems: list[Problem]
     marks: Marks
     dates: str | None
+    signs: Mapping[str, str] = field(default_factory=dict)
     date_forms: Mapping[str, str] = field(default_factory=dict)
+    identifiers: frozenset[str] = frozenset()
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes on signs and dates."""
+        texts = []
+        for sign in dict.fromkeys(self.signs.values()):
+            names = [name for name, own in self.signs.items() if own == sign]
+            texts.append(f"numbers are read without {sign} in {_few(names)}")
+        return [*texts, *([] if self.dates is None else [self.dates])]
 
 
 def type_columns(dialect: Dialect, columns: list[Any], options: ReadOptions) -> TypedColumns:
@@ -122,29 +150,43 @@ def type_columns(dialect: Dialect, columns: list[Any], options: ReadOptions) -> 
 
     ``columns`` are Arrow arrays or series, last one first; each is dropped when its series is made.
     """
-    missing, below = (*MISSING, *options.na), options.below_limit or "error"
+    missing, limits = (*MISSING, *options.na), Limits(options.below_limit or "error", options.above_limit or "error")
+    codes = frozenset(
+        name
+        for name, cells in zip(reversed(dialect.names), columns, strict=True)
+        if name in dialect.codes and _all_differ(cells)
+    )
     made = [
         _names(name, columns.pop(), missing)
         if options.holds_names(number, name)
-        else _column(name, columns.pop(), missing, below, dialect.marks)
+        else _column(name, columns.pop(), missing, limits, dialect.marks)
         for number, name in enumerate(dialect.names)
     ]
     marks = _marks(made, dialect, options)
-    made = [with_marks(column, marks, below) for column in made]
+    made = [with_marks(column, marks, limits) for column in made]
     problems = [
         Problem(
             column.values.name,
             column.stray,
             column.evidence is not None and column.evidence.decimal_comma,
             replace(dialect, marks=marks),
-            below,
+            limits,
         )
         for column in made
         if column.stray
     ]
     frame = _without_nan(pl.DataFrame([column.values for column in made]))
     forms = {column.values.name: column.date_format for column in made if column.date_format is not None}
-    return TypedColumns(frame, problems, marks, _date_note(made), forms)
+    signs = {column.values.name: column.sign for column in made if column.sign is not None and not column.stray}
+    return TypedColumns(frame, problems, marks, _date_note(made), signs, forms, codes)
+
+
+def _all_differ(cells: Any) -> bool:
+    """Return whether cells of text are all there and all differ."""
+    texts = cells if isinstance(cells, pl.Series) else pl.Series(cells)
+    if texts.dtype != pl.String or texts.null_count():
+        return False
+    return texts.str.strip_chars().n_unique() == len(texts)
 
 
 def _without_nan(frame: pl.DataFrame) -> pl.DataFrame:
@@ -159,14 +201,14 @@ def _names(name: str, cells: Any, missing: tuple[str, ...]) -> Typed:
     return Typed(as_names(name, cells.to_arrow().cast(pa.string()) if isinstance(cells, pl.Series) else cells, missing))
 
 
-def _column(name: str, cells: Any, missing: tuple[str, ...], below_limit: str, marks: Marks) -> Typed:
+def _column(name: str, cells: Any, missing: tuple[str, ...], limits: Limits, marks: Marks) -> Typed:
     """Return a column that Arrow read: numbers as they are, text by its cells."""
     if isinstance(cells, pl.Series):
         cells = cells.to_arrow().cast(pa.string()) if cells.dtype == pl.String else cells
     elif pa.types.is_null(cells.type):
         cells = cells.cast(pa.float64())
     if not isinstance(cells, pl.Series) and pa.types.is_string(cells.type):
-        return typed(name, cells, missing, below_limit, marks)
+        return typed(name, cells, missing, limits, marks)
     return Typed(pl.Series(name, cells))
 
 
@@ -185,7 +227,7 @@ def _marks(columns: Sequence[Typed], dialect: Dialect, options: ReadOptions) -> 
 
 def _date_note(columns: Sequence[Typed]) -> str | None:
     """Return a note on columns of dates that are not in ISO form."""
-    words = {"%Y": "year", "%m": "month", "%d": "day", "%b": "month"}
+    words = {"%Y": "year", "%m": "month", "%d": "day", "%b": "month", "%B": "month"}
     forms: dict[str, list[str]] = {}
     for column in columns:
         if column.date_format not in (None, "%Y-%m-%d"):
@@ -195,6 +237,10 @@ def _date_note(columns: Sequence[Typed]) -> str | None:
             forms.setdefault(form, []).append(column.values.name)
     texts = []
     for form, names in forms.items():
-        more = f", … ({len(names)} columns)" if len(names) > _MAX_NAMES_IN_NOTE else ""
-        texts.append(f"dates are read as {form} in {', '.join(names[:_MAX_NAMES_IN_NOTE])}{more}")
+        texts.append(f"dates are read as {form} in {_few(names)}")
     return "; ".join(texts) or None
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f", … ({len(names)} columns)" if len(names) > _MAX_NAMES_IN_NOTE else ""
+    return f"{', '.join(names[:_MAX_NAMES_IN_NOTE])}{more}"

@@ -7,7 +7,15 @@ import re
 MAX_LABELS = 20  # distinct values of a text label: as many as plots have colours
 MAX_NAMED_LABELS = 100  # distinct values of a column named label or class; plots draw the smaller groups in one colour
 MAX_INTEGER_LABELS = 12  # with more distinct integers plots use a colour scale
-_IDENTIFIER = {"id", "ids", "uid", "uuid", "guid", "nr", "no", "num", "number", "index", "idx", "key", "rownames"}
+_IDENTIFIER = {
+    *("id", "ids", "uid", "uuid", "guid", "nr", "no", "num", "number", "index", "idx", "key", "rownames", "mrn", "pid"),
+    *("barcode", "accession", "nummer", "kennung", "kennziffer", "fallnr", "fallnummer", "patnr", "patientennummer"),
+    *("patientennr", "probennr", "probennummer", "subjid", "patid", "sampleid", "patientid", "subjectid"),
+}
+_IDENTIFIED = {  # what a row stands for: identifiers if nothing else is in the name
+    *("subject", "patient", "sample", "case", "record", "participant", "person", "specimen", "individual"),
+    *("probe", "fall", "proband", "datensatz", "sujet", "échantillon", "paciente", "muestra"),
+}
 _LABEL = {
     *("label", "labels", "class", "classes", "species", "target", "type", "group", "diagnosis", "category", "kind"),
     *("outcome", "cluster", "variety", "cultivar", "genus", "genre", "subtype", "y"),
@@ -27,8 +35,17 @@ def last_word(name: str) -> str:
 
 
 def called_identifier(name: str) -> bool:
-    """Return whether a column has the name of an identifier: id, patient_id, index, number."""
-    return last_word(name) in _IDENTIFIER
+    """Return whether a column has the name of an identifier: id, patient_id, index, number, MRN; or patient alone.
+
+    >>> [called_identifier(name) for name in ("patient_id", "MRN", "Fall", "samples", "cost per case", "time")]
+    [True, True, True, False, False, False]
+    """
+    return last_word(name) in _IDENTIFIER or is_row_name(name)
+
+
+def is_row_name(name: str) -> bool:
+    """Return whether the whole name of a column is what a row stands for: patient, sample."""
+    return name.strip().lower() in _IDENTIFIED
 
 
 def called_label(name: str) -> bool:

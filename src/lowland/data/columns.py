@@ -12,7 +12,7 @@ from ..core.errors import DataError
 from ..core.message import Message, Setting
 from .arraytable import ArrayTable, SparseTable
 from .cells import is_number
-from .options import ReadOptions
+from .options import IfThere, ReadOptions
 from .table import Table, not_numeric
 
 _ROLES = ("text", "image")
@@ -24,7 +24,7 @@ def finished(table: Table, options: ReadOptions) -> Table:
     if not isinstance(table, (ArrayTable, SparseTable)):
         table = _without_codes(table, options)
         for name in options.names:
-            if isinstance(name, str):
+            if isinstance(name, str) and not isinstance(name, IfThere):
                 table.column(name)  # an error if there is none
         roles = {role: name for role in _ROLES if (name := getattr(options, role)) is not None}
         if roles:

@@ -15,6 +15,7 @@ _FORMS = (
     (r"^[0-9]{1,2}([.])[0-9]{1,2}[.][0-9]{4}", ("%d{}%m{}%Y",)),
     (r"^[0-9]{1,2}([/-])[0-9]{1,2}[/-][0-9]{4}", ("%d{}%m{}%Y", "%m{}%d{}%Y")),
     (r"^[0-9]{1,2}([ -])[A-Za-z]{3}[ -][0-9]{4}", ("%d{}%b{}%Y",)),
+    (r"^[A-Za-z]{3,9} [0-9]{1,2}(,?) [0-9]{4}", ("%B %d{} %Y",)),
 )
 
 ORDERS = {"dmy": "%d/%m/%Y", "mdy": "%m/%d/%Y"}  # for cells that do not show which of the two comes first
@@ -54,11 +55,14 @@ def iso_dates(cells: pl.Series) -> pl.Series | None:
 def parse_dates(cells: pl.Series) -> ParsedDates | None:
     """Return a column of text as dates if all cells are dates in one of the common forms, else None.
 
-    Forms: ISO, year/month/day, day.month.year, day/month/year, month/day/year, day-Mon-year; a time may follow.
+    Forms: ISO, year/month/day, day.month.year, day/month/year, month/day/year, day-Mon-year, Mon day year (a comma may
+    stand before the year); a time may follow.
     If a day past 12 does not decide between day/month and month/day, ``formats`` has both and the first is used.
 
     >>> parse_dates(pl.Series(["31.12.2024", "1.2.2025"])).values.to_list()
     [datetime.date(2024, 12, 31), datetime.date(2025, 2, 1)]
+    >>> parse_dates(pl.Series(["Jan 5, 2024", "Feb 17, 2024"])).values.to_list()
+    [datetime.date(2024, 1, 5), datetime.date(2024, 2, 17)]
     >>> parse_dates(pl.Series(["12/31/2024", "1/2/2025"])).formats
     ('%m/%d/%Y',)
     >>> parse_dates(pl.Series(["1/2/2025"])).formats
@@ -108,6 +112,33 @@ def ordered_dates(cells: pl.Series, order: str) -> pl.Series:
     return made.rename(cells.name)
 
 
+def compact_dates(cells: pl.Series) -> pl.Series | None:
+    """Return whole numbers or texts such as 20240105 as times, others as missing; None if no cell is one.
+
+    >>> compact_dates(pl.Series([20240105, None])).to_list()
+    [datetime.datetime(2024, 1, 5, 0, 0), None]
+    """
+    numbers = cells.cast(pl.Int64, strict=False) if cells.dtype.is_numeric() else None
+    if numbers is not None and cells.dtype.is_float() and not (cells == numbers.cast(cells.dtype)).all():
+        return None
+    texts = cells.str.strip_chars() if numbers is None else numbers.cast(pl.String)
+    eight = pl.select(pl.when(texts.str.contains("^[0-9]{8}$")).then(texts).otherwise(None)).to_series()
+    made = eight.str.to_date("%Y%m%d", strict=False).cast(pl.Datetime("us")).rename(cells.name)
+    return made if made.count() else None
+
+
+def named_months(cells: pl.Series) -> pl.Series | None:
+    """Return texts such as 5-Jan-2024 or Jan 5, 2024 as times if all are in one of these forms, else None.
+
+    >>> named_months(pl.Series(["5-Jan-2024"])).to_list(), named_months(pl.Series(["5.1.2024"]))
+    ([datetime.datetime(2024, 1, 5, 0, 0)], None)
+    """
+    dates = None if cells.null_count() == len(cells) else parse_dates(cells)
+    if dates is None or not any(code in dates.formats[0] for code in ("%b", "%B")):
+        return None
+    return dates.values.cast(pl.Datetime("us"))
+
+
 def is_ambiguous(cells: pl.Series) -> bool:
     """Return whether texts are dates of which none shows whether the day or the month comes first.
 
@@ -120,7 +151,7 @@ def is_ambiguous(cells: pl.Series) -> bool:
 
 def _by(cells: pl.Series, form: str) -> pl.Series | None:
     """Return cells as dates of one form, or as times if some have a time of day; None if some cell does not fit."""
-    days = cells.str.extract(r"^([^T :]+(?: [A-Za-z]{3} [0-9]{4})?)", 1)
+    days = cells.str.extract(r"^([A-Za-z]{3,9} [0-9]{1,2},? [0-9]{4}|[^T :]+(?: [A-Za-z]{3} [0-9]{4})?)", 1)
     dates = _complete(cells, days.str.to_date(form, strict=False))
     clock = cells.str.extract(r"([0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)$", 1)
     if dates is None or clock.null_count() == len(clock):

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from ..core.cost import check_allocation
-from ..core.errors import DataError
+from ..core.errors import DataError, NoRowsError
 from ..core.formatting import first_line
-from ..core.message import Message, Setting
+from ..core.message import Advice, Message, Setting
 from .cells import MISSING
 from .cleaning import TypedColumns, type_columns
-from .dialect import COMMENT, Dialect, dialect_note, find_dialect, split_lines
+from .dialect import COMMENT, Dialect, dialect_note, find_dialect, heading_notes, split_lines
 from .encodings import Scan, decode, scan_text
 from .options import ReadOptions
 from .plaintext import read_plain
@@ -52,7 +52,7 @@ class TextFile:
 
         Blank lines and line breaks inside quotes can only add lines: equal counts mean one line for each row.
         """
-        before = self.dialect.skip + self.dialect.header
+        before = self.dialect.skip + self.dialect.n_head
         plain = self.scan.n_lines == n_rows + before and not self.n_removed
         return 1 + self.source.lines_before + before if plain else None
 
@@ -79,8 +79,9 @@ def read_delimited(source: Source, options: ReadOptions, separator: str | None =
     faults = {problem.name: problem.message(source.name, lines) for problem in typed.problems}
     stray = {problem.name: problem.located(lines) for problem in typed.problems}
     noted = dialect_note(replace(dialect, marks=typed.marks), scan.encoding, separator)
-    notes = tuple(text for text in (noted, typed.dates) if text is not None)
-    return Table(typed.frame, source.name, file.first_line(n_rows), faults, notes, stray)
+    notes = tuple(text for text in (noted, *heading_notes(dialect), *typed.notes) if text is not None)
+    first, codes = file.first_line(n_rows), typed.identifiers
+    return Table(typed.frame, source.name, first, faults, notes, stray, codes=codes)
 
 
 def typed_columns(file: TextFile, options: ReadOptions) -> tuple[TextFile, TypedColumns]:
@@ -88,7 +89,7 @@ def typed_columns(file: TextFile, options: ReadOptions) -> tuple[TextFile, Typed
     missing = [*MISSING, *options.na]
     columns = columns_of(file, missing)
     if len(columns[0]) == 0:
-        raise DataError(f"{file.source.name} has a header but no rows; a table needs at least one row")
+        raise NoRowsError(f"{file.source.name} has a header but no rows; a table needs at least one row")
     typed, dialect = type_columns(file.dialect, columns, options), file.dialect
     if typed.marks.decimal != dialect.marks.decimal:  # later lines have decimal commas: points may separate thousands
         file = replace(file, dialect=replace(dialect, marks=typed.marks))
@@ -211,7 +212,7 @@ def parse(file: TextFile, missing: list[str]) -> list[Any]:
             block_size=block,
             column_names=dialect.names,
             skip_rows=dialect.skip if file.text is None else 0,
-            skip_rows_after_names=int(dialect.header),
+            skip_rows_after_names=dialect.n_head,
         )
         try:
             with file.source.for_arrow() if file.text is None else pa.BufferReader(file.text) as stream:
@@ -229,16 +230,22 @@ def parse(file: TextFile, missing: list[str]) -> list[Any]:
 def _explain(file: TextFile, error: Exception) -> NoReturn:
     """Raise an error that names the line that pyarrow could not parse."""
     expected, first = len(file.dialect.names), file.table_line
-    for line, cells in records_of(file):
+    records = records_of(file)
+    for line, cells in records:
         if cells and len(cells) != expected:
             advice: Message | str = "look for a missing or extra separator, or an unclosed quotation mark"
             if cells[0].startswith("#"):
                 advice = Message("if it is a comment, use ", Setting("comment", "#"))
+            elif 2 * expected <= len(cells):
+                rows = Setting("skip_rows", line - 1 - file.source.lines_before)
+                advice = Message("if the lines before it are a title above the table, use ", rows)
+            elif all(len(later) < expected for _, later in records):
+                advice = f"the table ends before {' '.join(filter(None, map(str.strip, cells)))!r}: delete this line"
             raise DataError(
                 Message(
                     f"{file.source.name}, line {line}: expected {expected} column{'s' * (expected != 1)} as in line "
-                    f"{first}, got {len(cells)}; ",
-                    advice,
+                    f"{first}, got {len(cells)}",
+                    Advice("; ", advice),
                 )
             ) from error
     raise DataError(f"{file.source.name} cannot be read as a table: {first_line(error)}") from error
@@ -246,11 +253,11 @@ def _explain(file: TextFile, error: Exception) -> NoReturn:
 
 def lines_of(file: TextFile, rows: Collection[int]) -> dict[int, int]:
     """Return the first lines of some rows, by reading up to them."""
-    lone, last, header = len(file.dialect.names) == 1, max(rows, default=-1), file.dialect.header
+    lone, last, header = len(file.dialect.names) == 1, max(rows, default=-1), file.dialect.n_head
     found: dict[int, int] = {}
     if rows:
         lines = (line for line, cells in records_of(file) if cells or lone)
-        for row, line in enumerate(islice(lines, int(header), last + 1 + header)):
+        for row, line in enumerate(islice(lines, header, last + 1 + header)):
             if row in rows:
                 found[row] = line
     return found

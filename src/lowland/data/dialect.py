@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import polars as pl
 
-from ..core.errors import DataError
+from ..core.errors import DataError, NoRowsError
 from ..core.message import Message, Setting
-from .cells import LIMIT_SIGNS, MISSING, is_number, is_written_number
+from .cells import MISSING, is_number, is_written_number
+from .heading import renamed_note, title_rows, units_in, units_note, unlike_names
 from .marks import PLAIN, Marks, marks_of
 from .options import SEPARATORS, THOUSANDS, ReadOptions
+from .signs import LIMIT_SIGNS, with_minus
 
 _MAX_SAMPLE_CELLS = 20_000
 _MAX_SAMPLE_COLUMNS = 1000
+_MANY_DIGITS = 19  # of whole numbers that 64 bits may not hold
+_MAX_TITLE_LENGTH = 2000  # characters of the first line of a title
+_MIN_TITLED_LINES = 60  # lines that show the width of the table below a title
 COMMENT = "#"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
@@ -30,6 +34,10 @@ class Dialect:
     ``skip`` lines come before the header or the first row, ``n_comments`` of them comments. ``comment`` also marks
     comments among the rows. ``names`` are the columns. ``kinds`` tells for each column whether its first cells are
     integers (``"int"``), numbers (``"float"``) or anything else (``""``). ``width`` is the length of the first lines.
+    ``codes`` are the columns of whole numbers that are written with leading zeros or have more digits than a number
+    holds, as identifiers have. ``units`` are the cells of the line below the header, if it holds units; ``renamed``
+    are the columns that were numbered since others have their names, each with its own name. ``unsplit``: the text is
+    read as one column, and spaces split most lines into as many cells as the first.
     """
 
     separator: str
@@ -41,6 +49,19 @@ class Dialect:
     marks: Marks = PLAIN
     kinds: tuple[str, ...] = ()
     width: int = 0
+    codes: frozenset[str] = frozenset()
+    units: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    unsplit: bool = False
+
+    @property
+    def n_head(self) -> int:
+        """The number of records before the rows: the header, and the units below it."""
+        return self.header + bool(self.units)
+
+    def headless(self) -> Dialect:
+        """Return the dialect of a later part of the text, which has no header."""
+        return replace(self, skip=0, header=False, units=())
 
 
 def find_dialect(file: str, text: str, complete: bool, options: ReadOptions, default: str | None) -> Dialect:
@@ -52,6 +73,8 @@ def find_dialect(file: str, text: str, complete: bool, options: ReadOptions, def
     if not complete and len(lines) > 1:
         lines.pop()  # its end is missing
     skip, n_comments, told = _preamble(lines, options)
+    if options.skip_rows is None and options.header is not False:
+        skip += _n_titles(lines[skip:], [options.sep or told or ""])
     body = lines[skip:]
     if not body:
         raise DataError(f"{file} contains only blank and comment lines; a table needs a header line and one row")
@@ -59,33 +82,46 @@ def find_dialect(file: str, text: str, complete: bool, options: ReadOptions, def
     records = _sample(body, separator, options.comment)
     if not records or not any(cell.strip() for cell in records[0]):
         raise DataError(f"{file}: the first line is blank; it must contain the column names")
-    dialect = Dialect(separator, True, [], skip, n_comments, options.comment, width=sum(map(len, body[:2])))
+    unsplit = options.sep is None and len(records[0]) == 1 and _spaces_split(body, options.comment)
+    width = sum(map(len, body[:2]))
+    dialect = Dialect(separator, True, [], skip, n_comments, options.comment, width=width, unsplit=unsplit)
     return _with_columns(file, dialect, records, lines, options)
+
+
+def _n_titles(lines: Sequence[str], separators: Sequence[str]) -> int:
+    """Return the number of lines of a title above the header."""
+    if not lines or len(lines[0]) > _MAX_TITLE_LENGTH:
+        return 0
+    first, most = lines[:_MIN_TITLED_LINES], 0
+    for mark in separators if separators[0] else SEPARATORS:
+        if mark != " " or separators[0]:
+            try:
+                most = max(most, title_rows([cells for line in first for cells in split_lines([line], mark)]))
+            except csv.Error:  # an error that the reader of the whole file names with its line
+                return 0
+    return 0 if any('"' in line for line in first[:most]) else most
 
 
 def _with_columns(
     file: str, dialect: Dialect, records: list[list[str]], lines: list[str], options: ReadOptions
 ) -> Dialect:
     """Return the dialect with the names, the number marks and the types of the columns."""
-    first = [cell.strip() for cell in records[0]]
+    first, missing = [cell.strip() for cell in records[0]], {*MISSING, *options.na}
     separator, skip = dialect.separator, dialect.skip
     header = _has_header(first, records[1:], separator) if options.header is None else options.header
     if header and len(lines) <= skip + 1:
-        raise DataError(f"{file} has a header but no rows; a table needs at least one row")
+        raise NoRowsError(f"{file} has a header but no rows; a table needs at least one row")
     names = [word or f"column_{j}" for j, word in enumerate(first, start=1)]
     if not header:
         names = [f"x{j}" for j in range(len(first))]
         if options.header is None and dialect.n_comments:
             names = _commented_names(lines[skip - 1], separator, len(first)) or names
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    if twice:
-        raise DataError(
-            f"{file}, line {skip + 1}: more than one column is named {', '.join(map(repr, twice))}; give each its own "
-            "name"
-        )
-    rows = records[1:] if header else records
-    columns = [[row[j].strip() for row in rows if j < len(row)] for j in range(len(names))]
-    missing = {*MISSING, *options.na}
+    names, renamed = unlike_names(names)
+    rows, units = records[1:] if header else records, tuple[str, ...]()
+    plain = len(lines) > skip + 1 and rows and next(split_lines([lines[skip + 1]], separator), []) == rows[0]
+    if header and plain and (options.units or (options.units is None and units_in(rows[0], rows[1:], missing))):
+        units, rows = tuple(rows[0]), rows[1:]
+    columns = [[with_minus(row[j].strip()) for row in rows if j < len(row)] for j in range(len(names))]
     doubtful = [
         [cell for cell in cells if cell not in missing and not is_number(cell)]
         for cells in columns[:_MAX_SAMPLE_COLUMNS]
@@ -98,8 +134,24 @@ def _with_columns(
     ]
     marks = marks_of((pl.Series(cells) for cells in doubtful if cells), options.decimal, options.thousands, separator)
     known = [[marks.plain(cell) for cell in cells if cell not in missing] for cells in columns]
-    kinds = tuple("" if options.holds_names(j, names[j]) else _first_kind(cells) for j, cells in enumerate(known))
-    return Dialect(separator, header, names, skip, dialect.n_comments, dialect.comment, marks, kinds, dialect.width)
+    codes = frozenset(name for name, cells in zip(names, known, strict=True) if _are_codes(cells))
+    kinds = tuple(
+        "" if options.holds_names(j, names[j]) or names[j] in codes else _first_kind(cells)
+        for j, cells in enumerate(known)
+    )
+    found = replace(dialect, header=header, names=names, marks=marks, kinds=kinds, codes=codes)
+    return replace(found, units=units, renamed=tuple(renamed.items()))
+
+
+def _are_codes(cells: Sequence[str]) -> bool:
+    """Return whether cells are digits, some with a zero before them, or more than a number holds.
+
+    >>> _are_codes(["001", "120"]), _are_codes(["1", "0"]), _are_codes(["40123450000000012345"])
+    (True, False, True)
+    """
+    if not any(len(cell) > 1 and (cell[0] == "0" or len(cell) >= _MANY_DIGITS) for cell in cells):
+        return False
+    return all(cell.isascii() and cell.isdigit() for cell in cells)
 
 
 def _numbers_in(columns: Sequence[list[str]]) -> Iterator[str]:
@@ -137,6 +189,21 @@ def dialect_note(dialect: Dialect, encoding: str, default: str | None) -> str | 
         named = "x0, x1, …" if dialect.names[0] == "x0" else "as in the last comment line"
         parts.append(f"no header: the first line is read as a row and the columns are named {named}")
     return f"read as {', '.join(parts)}" if parts else None
+
+
+def heading_notes(dialect: Dialect) -> list[str]:
+    """Return notes on columns that were renamed, and on units below the header."""
+    notes = (renamed_note(dict(dialect.renamed)), units_note(dialect.units, f"line {dialect.skip + 2}"))
+    found = [text for text in notes if text is not None]
+    if dialect.unsplit:
+        found.append(
+            Message(
+                "the lines are read as one column, since spaces do not split all of them alike (perhaps some cells are "
+                "empty); to split them at spaces, write NA for empty cells and use ",
+                Setting("sep", "space"),
+            )
+        )
+    return found
 
 
 def split_lines(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
@@ -203,6 +270,16 @@ def _separator(lines: Sequence[str], default: str | None, comment: str | None) -
         if (same, numbers, separator == default) > score:
             best, score = separator, (same, numbers, int(separator == default))
     return best
+
+
+def _spaces_split(lines: Sequence[str], comment: str | None) -> bool:
+    """Return whether runs of spaces split most lines into as many cells as the first, many of them numbers."""
+    records = _sample(lines, " ", comment)
+    if len(records) < 2 or len(records[0]) < 2:
+        return False
+    alike = [record for record in records[1:] if len(record) == len(records[0])]
+    cells = [cell for record in alike for cell in record]
+    return 2 * len(alike) > len(records) - 1 and 3 * sum(map(is_written_number, cells)) >= len(cells)
 
 
 def _has_header(first: list[str], rows: list[list[str]], separator: str) -> bool:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.errors import DataError
-from ..core.message import Message, Setting
+from ..core.errors import DataError, NoRowsError
+from ..core.message import Advice, Message, Setting
 from .source import Source
 
 _BYTE_ORDER_MARKS = {
@@ -64,7 +64,7 @@ def scan_text(source: Source, encoding: str | None = None) -> Scan:
                 ascii_only = False
                 valid = _decodes(decoder, chunk)
     if n_bytes == 0:
-        raise DataError(f"{source.name} is empty; a table needs a header line and at least one row")
+        raise NoRowsError(f"{source.name} is empty; a table needs a header line and at least one row")
     valid = valid and _decodes(decoder, b"", final=True)
     name = encoding or mark or ("utf-8" if valid else _single_byte(source))
     if not valid and (utf8 or mark == "utf-8-sig"):
@@ -90,9 +90,8 @@ def decode(source: Source, content: bytes, encoding: str) -> str:
         line = source.lines_before + content[: error.start].count(b"\n") + 1
         raise DataError(
             Message(
-                f"{source.name}, line {line}: the bytes are not {encoding}; use another ",
-                Setting("encoding"),
-                ", such as 'utf-8' or 'cp1252'",
+                f"{source.name}, line {line}: the bytes are not {encoding}",
+                Advice("; use another ", Setting("encoding"), ", such as 'utf-8' or 'cp1252'"),
             )
         ) from error
 
@@ -135,8 +134,7 @@ def _refuse_mixture(source: Source) -> None:
             except UnicodeDecodeError as error:
                 raise DataError(
                     Message(
-                        f"{source.name}, line {number}: byte {error.start + 1} is not UTF-8; "
-                        "save the file as UTF-8, or set another ",
-                        Setting("encoding"),
+                        f"{source.name}, line {number}: byte {error.start + 1} is not UTF-8",
+                        Advice("; save the file as UTF-8, or set another ", Setting("encoding")),
                     )
                 ) from error

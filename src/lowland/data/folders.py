@@ -12,7 +12,7 @@ import polars as pl
 
 from ..core.errors import DataError
 from ..core.formatting import first_line
-from .fileset import check_options, place_of, unread_note
+from .fileset import check_options, empty_note, place_of, require_same_kinds, unread_note, with_rows
 from .formats import BY_NAME, IMAGES, READABLE
 from .options import ReadOptions
 from .source import Source
@@ -95,11 +95,11 @@ def _read_parts(
     """Read the files of one table, one below another; folders named key=value add columns."""
     if not files:
         raise DataError(f"{root}: the folder contains no images, texts or tables ({', '.join(READABLE)})")
-    given = {name: getattr(options, name) for name in options.given() if name != "normalize"}
-    parts = [read(file, **given) for file in files]
+    given = {name: getattr(options, name) for name in options.set_options() if name != "normalize"}
+    files, parts, empty = with_rows(files, lambda file: read(file, **given))
     first = parts[0]
     if type(first) is not Table or any(type(part) is not Table for part in parts):
-        return _stacked_arrays(root, files, parts, options)
+        return _stacked_arrays(root, files, parts, options, empty_note(empty))
     frames = []
     for file, part in zip(files, parts, strict=True):
         keys = folder_keys(root, file)
@@ -113,6 +113,7 @@ def _read_parts(
     faults = {name: text for part in reversed(parts) for name, text in part.faults.items()}
     stray = {name: cells for part in reversed(parts) for name, cells in part.stray.items()}
     frames = [frame.select(frames[0].columns) for frame in frames]
+    require_same_kinds(str(root), [frame.schema for frame in frames])
     texts = [name for name in frames[0].columns if any(frame.schema[name] == pl.String for frame in frames)]
     try:
         whole = pl.concat(
@@ -125,12 +126,15 @@ def _read_parts(
     notes = (
         f"read {len(files)} file{'s' * (len(files) != 1)}",
         *dict.fromkeys(note for part in parts for note in part.notes),
+        *empty_note(empty),
     )
     table = Table(whole, root.name or str(root), None, faults, (*notes, *unread_note(n_other)), stray)
     return replace(table, frame=_typed_keys(whole, folder_keys(root, files[0])), roles=first.roles)
 
 
-def _stacked_arrays(root: Path, files: Sequence[Path], parts: Sequence[Table], options: ReadOptions) -> Table:
+def _stacked_arrays(
+    root: Path, files: Sequence[Path], parts: Sequence[Table], options: ReadOptions, empty: Sequence[str]
+) -> Table:
     import numpy as np
 
     from .arraytable import ArrayTable
@@ -149,7 +153,7 @@ def _stacked_arrays(root: Path, files: Sequence[Path], parts: Sequence[Table], o
         if aside.width
     ]
     aside = pl.concat(keyed, how="diagonal_relaxed") if len(keyed) == len(parts) else None
-    notes = (f"read {len(files)} file{'s' * (len(files) != 1)}",)
+    notes = (f"read {len(files)} file{'s' * (len(files) != 1)}", *empty)
     table = ArrayTable(
         np.concatenate(arrays), root.name or str(root), parts[0].names, aside=aside, notes=notes, roles=parts[0].roles
     )

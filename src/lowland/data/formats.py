@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.errors import DataError
-from ..core.message import Message, Setting
+from ..core.message import Advice, Message, Setting
 
-_CELLS = ("na", "below_limit", "decimal", "thousands")
-_TEXT = (*_CELLS, "sep", "encoding", "header", "skip_rows", "comment", "names")
+_CELLS = ("na", "below_limit", "above_limit", "decimal", "thousands")
+_TEXT = (*_CELLS, "sep", "encoding", "header", "units", "skip_rows", "comment", "names")
 _COLUMNS = ("vector", "text", "image", "normalize")
 _PACKED = ("", ".gz", ".zst")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
@@ -56,7 +56,7 @@ FORMATS = (
         "xlsx",
         (".xlsx", ".xlsm"),
         "workbooks:read_xlsx",
-        (*_CELLS, *_COLUMNS, "sheet", "header", "skip_rows"),
+        (*_CELLS, *_COLUMNS, "sheet", "header", "units", "skip_rows"),
         (".xlsx",),
     ),
     Format("npy", (".npy",), "arrayfiles:read_npy", ("normalize",), (".npy",), magic=b"\x93NUMPY"),
@@ -124,7 +124,9 @@ def suffix(path: Path, known: Sequence[str], verb: str) -> str:
     foreign = foreign_table(path) if verb == "read" else None
     refusal = f"{path}: Lowland cannot {verb} this kind of file; it can {verb} {listed(known)}"
     if verb == "read" and foreign is None:
-        raise DataError(Message(refusal, "; if it is a table, name its format, such as ", Setting("format", "csv")))
+        raise DataError(
+            Message(refusal, Advice("; if it is a table, name its format, such as ", Setting("format", "csv")))
+        )
     raise DataError(foreign or refusal)
 
 

@@ -129,7 +129,8 @@ def inspect_table(table: Table) -> Inspection:
     constant = [
         name
         for name in frame.columns
-        if (numbers[name].constant if name in numbers else name not in empty and _one_value(frame[name]))
+        if name not in table.codes  # their last digits may be lost
+        and (numbers[name].constant if name in numbers else name not in empty and _one_value(frame[name]))
     ]
     naming = identifiers(table, counting)
     spread = {name: f.std for name, f in numbers.items() if name not in naming}

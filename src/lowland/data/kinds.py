@@ -11,7 +11,7 @@ import polars as pl
 from .column_names import MAX_INTEGER_LABELS, MAX_LABELS, called_identifier, last_word
 from .dates import parse_dates
 
-_MIN_ROWS = 3  # with fewer rows, nothing tells an identifier
+MIN_ROWS = 3  # with fewer rows, nothing tells an identifier
 _HEAD = 2000  # rows that show whether a column has few different values
 _MAX_LEVEL_LENGTH = 40  # characters: longer texts are prose
 
@@ -154,7 +154,7 @@ def _identifies(column: pl.Series) -> bool:
     text, named = column.dtype == pl.String, called_identifier(column.name)
     if not text and not (named and column.dtype.is_integer()):
         return False
-    if len(column) < _MIN_ROWS or column.null_count():
+    if len(column) < MIN_ROWS or column.null_count():
         return False
     if text and (bool((column.str.len_chars() > _MAX_LEVEL_LENGTH).any()) or parse_dates(column) is not None):
         return False

@@ -19,14 +19,14 @@ from .table import Table
 from .tablefiles import check_names, table_of
 from .textcolumns import retyped
 
-_FRAME = ("na", "below_limit", "decimal", "thousands", "vector", "text", "image", "normalize")
+_FRAME = ("na", "below_limit", "above_limit", "decimal", "thousands", "vector", "text", "image", "normalize")
 
 
 def read_object(value: Any, options: ReadOptions) -> Table:
     """Return an object as a table; arrays are not copied."""
     table = _table(value)
     whole = isinstance(table, (ArrayTable, SparseTable))
-    refused = [name for name in options.given() if name not in (("normalize",) if whole else _FRAME)]
+    refused = [name for name in options.set_options() if name not in (("normalize",) if whole else _FRAME)]
     if refused:
         raise DataError(Message(f"{table.source}: ", Setting(refused[0]), " is not an option for this kind of object"))
     if not whole:

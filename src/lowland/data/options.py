@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..core.errors import DataError
-from ..core.message import Message, Setting
+from ..core.message import Advice, Message, Setting
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
 THOUSANDS = {",": "commas", ".": "points", " ": "spaces", "'": "apostrophes", "": "none"}
@@ -15,11 +15,19 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "decimal": (".", ","),
     "thousands": tuple(THOUSANDS),
     "header": (True, False),
+    "units": (True, False),
     "below_limit": ("error", "half", "missing"),
+    "above_limit": ("error", "limit", "missing"),
     "normalize": ("l2",),
     "image_mode": ("grey", "colour"),
 }
 _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "spaces": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
+
+
+class IfThere(str):
+    """The name of a column that a table need not have."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -34,12 +42,14 @@ class ReadOptions:
     thousands : thousands mark, ``","``, ``"."``, ``" "`` or ``"'"``; ``""`` for none.
     encoding : ``"utf-8"``, ``"utf-16"``, ``"cp1252"``, ``"latin-1"`` or another codec of Python.
     header : whether the first line contains the column names.
+    units : whether the line below the header contains units of measurement; it is left out.
     skip_rows : number of lines to skip before the header.
     comment : lines that begin with this are skipped. Default: only ``#`` lines before the table.
     na : further words for missing values; those that are numbers also apply to columns of numbers.
     names : columns whose cells are names, by their own name or number (from 0): text as it is written, so that ``007``
         is not ``7``, unless all of them are plainly written whole numbers. Other formats than text know types already.
     below_limit : a cell such as ``<0.5`` is an error, half of the limit, or missing.
+    above_limit : a cell such as ``>100`` is an error, the limit, or missing.
     sheet : name or number (from 0) of the sheet of a workbook.
     vector : column of equally long lists of numbers; it becomes the array, and the other columns are kept aside.
     text, image : column with the text or the image of each row; it is kept with the rows and not reduced.
@@ -55,11 +65,13 @@ class ReadOptions:
     thousands: str | None = None
     encoding: str | None = None
     header: bool | None = None
+    units: bool | None = None
     skip_rows: int | None = None
     comment: str | None = None
     na: tuple[str, ...] = ()
     names: tuple[str | int, ...] = ()
     below_limit: str | None = None
+    above_limit: str | None = None
     sheet: str | int | None = None
     vector: str | None = None
     text: str | None = None
@@ -98,7 +110,7 @@ class ReadOptions:
         """Return whether a column holds names."""
         return number in self.names or name in self.names
 
-    def given(self) -> list[str]:
+    def set_options(self) -> list[str]:
         """Return the names of the options that are set."""
         return [field.name for field in fields(self) if getattr(self, field.name) not in (None, ())]
 
@@ -129,6 +141,19 @@ def _columns(value: Any) -> tuple[str | int, ...]:
     if not isinstance(columns, tuple | list) or not all(isinstance(column, str | int) for column in columns):
         raise _wrong("names", value, "it must be a list of columns, each by its name or number")
     return tuple(columns)
+
+
+class OptionError(DataError):
+    """An option of reading that the format of a file does not take; ``option`` is its name."""
+
+    def __init__(self, file: str, option: str, format: str) -> None:
+        super().__init__(
+            Message(f"{file}: ", Setting(option), f" is not an option of the format {format}", Advice("; remove it"))
+        )
+        self.file, self.option, self.format = file, option, format
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OptionError, (self.file, self.option, self.format)
 
 
 def _wrong(name: str, value: object, why: str) -> DataError:

@@ -32,7 +32,7 @@ def read_plain(source: Source, scan: Scan, dialect: Dialect, missing: Sequence[s
         frame = pl.read_csv(
             stored,
             has_header=False,
-            skip_rows=int(dialect.header),
+            skip_rows=dialect.n_head,
             schema=schema,
             separator=dialect.separator,
             quote_char=None,
@@ -43,7 +43,7 @@ def read_plain(source: Source, scan: Scan, dialect: Dialect, missing: Sequence[s
         return None  # Arrow's error will name the line
     # Polars fills short lines with missing values and drops an empty cell too many. With no missing value in the last
     # column no line is short, and then no line is long if the number of separators is right.
-    n_lines, n_marks = frame.height + dialect.header, (frame.height + dialect.header) * (frame.width - 1)
+    n_lines, n_marks = frame.height + dialect.n_head, (frame.height + dialect.n_head) * (frame.width - 1)
     complete = not frame[:, -1].null_count() and scan.mark == dialect.separator
     if not frame.height or (n_lines, n_marks) != (scan.n_lines, scan.n_marks) or not complete:
         return None

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, FileSizeError, MemoryLimitError
-from ..core.message import Message, Setting
+from ..core.message import Advice, Message, Setting
 from .formats import BY_NAME, FORMATS, IMAGES, READABLE, Format, format_of, format_of_bytes
-from .options import ReadOptions, read_options
+from .options import OptionError, ReadOptions, read_options
 from .source import Source
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def read(source: Any, **options: Any) -> Table:
     except FileSizeError:
         raise
     except MemoryLimitError as error:
-        raise FileSizeError(error.args[0]) from error
+        raise FileSizeError(error.args[0], reason=error.reason) from error
 
 
 def _read(source: Any, chosen: ReadOptions) -> Table:
@@ -104,11 +104,9 @@ def read_source(source: Source, row: Format, options: ReadOptions) -> Table:
     """Read one file of a known format, and check the options."""
     if not row.reader:
         raise DataError(Message(f"{source.name}: ", Setting("format", row.name), " is for folders, and this is a file"))
-    refused = [name for name in options.given() if name not in (*row.options, "format", "names")]
+    refused = [name for name in options.set_options() if name not in (*row.options, "format", "names")]
     if refused:
-        raise DataError(
-            Message(f"{source.name}: ", Setting(refused[0]), f" is not an option of the format {row.name}; remove it")
-        )
+        raise OptionError(source.name, refused[0], row.name)
     module, _, function = row.reader.partition(":")
     call = getattr(importlib.import_module(f".{module}", __package__), function)
     table: Table = call(source, options, row.separator) if module == "delimited" else call(source, options)
@@ -146,7 +144,7 @@ def _read_bytes(content: bytes, name: str, options: ReadOptions) -> Table:
     head = source.head(16)
     row = format_of_bytes(head) or BY_NAME["txt"]
     if head.startswith(b"PK\x03\x04"):
-        raise DataError(Message(f"{name} is a zip archive; set ", Setting("format"), " to 'xlsx' or 'npz'"))
+        raise DataError(Message(f"{name} is a zip archive", Advice("; set ", Setting("format"), " to 'xlsx' or 'npz'")))
     return read_source(source, row, options)
 
 

@@ -15,6 +15,7 @@ from .column_names import (
     called_label,
     called_trait,
     is_label,
+    is_row_name,
     last_word,
 )
 
@@ -45,6 +46,9 @@ def identifiers(table: Table, counting: str | None) -> list[str]:
         name, dtype = column.name, column.dtype
         if name == counting or name in table.faults:
             continue
+        if name in table.codes:
+            (called if called_identifier(name) else others).append(name)
+            continue
         text, so_called = dtype == pl.String, called_identifier(name)
         if not text and not (so_called and dtype.is_integer()):
             continue
@@ -53,7 +57,7 @@ def identifiers(table: Table, counting: str | None) -> list[str]:
         different = column.n_unique()
         strict = last_word(name) in _STRICT and different > max(MAX_LABELS, table.n_rows // 2)
         if different == table.n_rows or strict:
-            (called if so_called else others).append(name)
+            (called if so_called and not (text and is_row_name(name)) else others).append(name)
     return [*called, *([] if counting is None else [counting]), *others]
 
 

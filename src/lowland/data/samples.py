@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 
 Floats = NDArray[np.float64]
 Seed = int | np.random.Generator | None
@@ -103,7 +104,7 @@ def spheres(
     """
     rng = _start(n, noise, random_state)
     if not radii or not min(radii) > 0:
-        raise DataError(f"radii must be positive numbers; got {radii!r}")
+        raise DataError(Message(Setting("radii"), f" must be positive numbers; got {radii!r}"))
     direction = rng.standard_normal((n, 3))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     which = np.arange(n) % len(radii)
@@ -136,7 +137,7 @@ def _start(n: Any, noise: float, random_state: Seed) -> np.random.Generator:
     if not isinstance(n, (int, np.integer)) or n < 1:
         raise DataError(f"n must be a whole number of at least 1; got {n!r}")
     if not noise >= 0 or not np.isfinite(noise):
-        raise DataError(f"noise must be a finite number of at least 0; got {noise!r}")
+        raise DataError(Message(Setting("noise"), f" must be a finite number of at least 0; got {noise!r}"))
     return np.random.default_rng(random_state)
 
 

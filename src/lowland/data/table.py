@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError, MissingExtraError
-from ..core.message import Message, Phrase, Setting
-from .kinds import ColumnKind, Stray, column_kind
+from ..core.message import Advice, Message, Phrase, Setting
+from .kinds import MIN_ROWS, ColumnKind, Stray, column_kind
 from .kinds import not_numeric as not_numeric
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class Table:
         and names of an ``.npz`` file, file names of images.
     roles : columns with the text, the image or the target of each row, such as ``{"image": "photo"}``; they are not
         reduced.
+    codes : columns of numbers that a text file writes as identifiers, such as 001, a different one in each row.
 
     Examples
     --------
@@ -97,6 +98,7 @@ class Table:
     stray: Mapping[str, list[Stray]] = field(default_factory=dict)
     aside: pl.DataFrame = field(default_factory=pl.DataFrame)
     roles: Mapping[str, str] = field(default_factory=dict)
+    codes: frozenset[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
@@ -181,6 +183,8 @@ class Table:
                 kinds[name] = ColumnKind.of_stray(self.stray.get(name, ()), column.null_count())
             elif name in self.roles.values() and name != self.roles.get("target"):
                 kinds[name] = ColumnKind("text" if self.roles.get("text") == name else "other", self._role(name))
+            elif name in self.codes and column.len() >= MIN_ROWS:
+                kinds[name] = ColumnKind("id", "different numbers with leading zeros or very many digits")
             else:
                 kinds[name] = column_kind(column)
         return kinds
@@ -240,12 +244,15 @@ class Table:
             problem = f"{self.source}: no numeric column is left to reduce"
             problem += f"; left out: {excluded}" if excluded else ""
             if "text" in self.roles:
-                raise DataError(Message(f"{problem}. ", TEXTS_TO_NUMBERS))
+                raise DataError(Message(problem, Advice(". ", TEXTS_TO_NUMBERS)))
             if (lists := self._lists(left_out)) is not None:
                 raise DataError(
-                    Message(f"{problem}; reduce the lists of numbers in {lists!r} with ", Setting("vector", lists))
+                    Message(
+                        problem, Advice(f"; reduce the lists of numbers in {lists!r} with ", Setting("vector", lists))
+                    )
                 )
-            raise DataError(Message(f"{problem}. ", CATEGORIES_TO_NUMBERS) if "text" in left_out.values() else problem)
+            coding = [Advice(". ", CATEGORIES_TO_NUMBERS)] if "text" in left_out.values() else []
+            raise DataError(Message(problem, *coding))
         return chosen, left_out
 
     def _lists(self, names: Collection[str]) -> str | None:

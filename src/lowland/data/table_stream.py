@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from .atomic import atomic_file
 from .table import not_numeric
 from .writing import check_output
@@ -78,6 +79,17 @@ class TableStream(ABC):
         assert self.schema is not None
         if list(frame.columns) != list(self.schema):
             raise DataError(f"{self.name}: a piece has the columns {frame.columns}; the first had {list(self.schema)}")
+        for name, kind in frame.schema.items():
+            values = frame[name]
+            if kind.is_float() and self.schema[name].is_integer() and (fractions := values != values.floor()).any():
+                row = self.n_rows + int(fractions.arg_max() or 0)  # a cast would cut the fractions off
+                raise DataError(
+                    Message(
+                        f"{self.name}: column {name!r} has a fraction in row {row}, and had whole numbers before; read "
+                        "it with ",
+                        Setting("types", {name: "number"}),
+                    )
+                )
         try:
             return frame.cast(pl.Schema(self.schema))
         except pl.exceptions.PolarsError as error:

@@ -11,7 +11,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from ..core.cost import check_allocation
-from ..core.errors import DataError, MemoryLimitError
+from ..core.errors import DataError, MemoryLimitError, NoRowsError
 from .arraytable import ArrayTable
 from .damage import damaged
 from .options import ReadOptions
@@ -37,7 +37,7 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
             check_names(source.name, schema.names)
             if options.vector in schema.names:
                 return _with_vectors(source.name, file, options)
-            frame = _frame(file.read())
+            frame = frame_of(file.read())
     except (DataError, MemoryLimitError):
         raise
     except _DAMAGE as error:
@@ -56,7 +56,7 @@ def read_arrow(source: Source, options: ReadOptions) -> Table:
                 table = pa.ipc.open_stream(opened).read_all()
             table.validate(full=True)
             check_names(source.name, table.column_names)
-            frame = _frame(table)
+            frame = frame_of(table)
     except (DataError, MemoryLimitError):
         raise
     except _DAMAGE as error:
@@ -66,8 +66,10 @@ def read_arrow(source: Source, options: ReadOptions) -> Table:
 
 def table_of(name: str, frame: pl.DataFrame) -> Table:
     """Return a frame as a table; one without rows or columns is an error."""
-    if frame.height == 0 or frame.width == 0:
-        raise DataError(f"{name} has no {'rows' if frame.width else 'columns'}")
+    if frame.width == 0:
+        raise DataError(f"{name} has no columns")
+    if frame.height == 0:
+        raise NoRowsError(f"{name} has no rows")
     return Table(frame, name)
 
 
@@ -78,7 +80,8 @@ def check_names(name: str, columns: list[str]) -> None:
         raise DataError(f"{name}: more than one column is named {', '.join(map(repr, twice))}; rename them")
 
 
-def _frame(table: Any) -> pl.DataFrame:
+def frame_of(table: Any) -> pl.DataFrame:
+    """Return a table of Arrow as a frame."""
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     return frame
@@ -93,7 +96,7 @@ def _with_vectors(name: str, file: Any, options: ReadOptions) -> ArrayTable:
     batches = (batch.column(0) for batch in file.iter_batches(_VECTORS_AT_ONCE, columns=[column], use_threads=False))
     array = fill(batches, file.metadata.num_rows, schema.field(column).type, f"{name}, column {column!r}")
     others = [other for other in schema.names if other != column]
-    aside = _frame(file.read(columns=others)) if others else pl.DataFrame()
+    aside = frame_of(file.read(columns=others)) if others else pl.DataFrame()
     roles = {role: own for role in ("text", "image") if (own := getattr(options, role)) is not None}
     if roles:
         checked_roles(Table(aside, name), roles)

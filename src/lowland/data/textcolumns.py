@@ -12,7 +12,7 @@ from .marks import marks_of
 from .options import ReadOptions
 from .table import Table
 
-CELL_OPTIONS = ("na", "below_limit", "decimal", "thousands")
+CELL_OPTIONS = ("na", "below_limit", "above_limit", "decimal", "thousands")
 
 
 def retyped(name: str, table: Table, options: ReadOptions, *, always: bool = False) -> Table:
@@ -20,7 +20,7 @@ def retyped(name: str, table: Table, options: ReadOptions, *, always: bool = Fal
 
     Without such an option, text in a file that knows types is text.
     """
-    if not always and not any(option in options.given() for option in CELL_OPTIONS):
+    if not always and not any(option in options.set_options() for option in CELL_OPTIONS):
         return table
     texts = [column for column, dtype in table.frame.schema.items() if dtype == pl.String]
     if not texts:
@@ -37,5 +37,5 @@ def retyped(name: str, table: Table, options: ReadOptions, *, always: bool = Fal
         frame=table.frame.with_columns(typed.frame.get_columns()),
         faults={**table.faults, **{problem.name: problem.message(name, lines) for problem in typed.problems}},
         stray={**table.stray, **{problem.name: problem.located(lines) for problem in typed.problems}},
-        notes=(*table.notes, *([] if typed.dates is None else [typed.dates])),
+        notes=(*table.notes, *typed.notes),
     )

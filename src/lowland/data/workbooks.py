@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import zipfile
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import polars as pl
@@ -13,7 +14,9 @@ from ..core import settings
 from ..core.errors import DataError, MissingExtraError
 from ..core.formatting import format_bytes
 from ..core.message import Message, Setting
+from .cells import MISSING
 from .damage import damaged
+from .heading import renamed_note, title_rows, units_in, units_note, unlike_names
 from .options import ReadOptions
 from .source import Source
 from .table import Table
@@ -21,6 +24,7 @@ from .tablefiles import check_names, table_of
 from .textcolumns import retyped
 
 _MAX_ROWS, _MAX_COLUMNS = 1_048_575, 16_384  # of a sheet, without the header
+_HEAD_ROWS = 80  # that show where the table begins
 _MAX_EXACT = 2.0**53  # Excel has no integers, only floats; larger ones are not exact
 
 
@@ -32,10 +36,11 @@ def read_xlsx(source: Source, options: ReadOptions) -> Table:
     try:
         book = fastexcel.read_excel(content)
         name = _sheet(source.name, book.sheet_names, options.sheet)
+        head = _Head.of(book, name, options)
         sheet = book.load_sheet(
             name,
-            header_row=None if options.header is False else 0 if options.skip_rows is None else options.skip_rows,
-            skip_rows=options.skip_rows if options.header is False else None,
+            header_row=None if options.header is False else head.skip,
+            skip_rows=options.skip_rows if options.header is False else int(bool(head.units)) or None,
             schema_sample_rows=None,
         )
         frame = sheet.to_polars()
@@ -47,14 +52,49 @@ def read_xlsx(source: Source, options: ReadOptions) -> Table:
         raise damaged(source.name, "an Excel workbook", error) from error
     if options.header is False:
         frame = frame.rename({column: f"x{j}" for j, column in enumerate(frame.columns)})
-    frame = frame.rename({column: column.strip() for column in frame.columns})
-    check_names(source.name, frame.columns)
+    elif len(head.names) == frame.width:
+        frame.columns = head.names
+    else:
+        frame = frame.rename({column: column.strip() for column in frame.columns})
+        check_names(source.name, frame.columns)
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
     frame = frame.with_columns(_whole(column) for column in frame.get_columns())
     table = table_of(f"{source.name}, sheet {name!r}", frame)
     others = [other for other in book.sheet_names if other != name]
-    notes = (f"read sheet {name!r}; not read: {', '.join(map(repr, others))}",) if others else ()
+    notes = (*([f"read sheet {name!r}; not read: {', '.join(map(repr, others))}"] if others else []), *head.notes)
     return retyped(source.name, Table(table.frame, source.name, notes=notes), options, always=True)
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What stands above the rows of a sheet: rows to skip, the names of the columns, and units; notes on them."""
+
+    skip: int = 0
+    names: list[str] = field(default_factory=list)
+    units: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, book: Any, name: str, options: ReadOptions) -> _Head:
+        """Look at the first rows, all as text."""
+        if options.header is False:
+            return cls()
+        texts = book.load_sheet(name, header_row=None, skip_rows=0, n_rows=_HEAD_ROWS, dtypes="string").to_polars()
+        rows = [[(cell or "").strip() for cell in row] for row in texts.rows()]
+        skip = title_rows(rows) if options.skip_rows is None else options.skip_rows
+        while skip < len(rows) and not any(rows[skip]):
+            skip += 1
+        if skip >= len(rows):
+            return cls(skip)
+        names, renamed = unlike_names([cell or f"column_{j}" for j, cell in enumerate(rows[skip], start=1)])
+        below, missing = rows[skip + 1 :], {*MISSING, *options.na}
+        has_units = options.units or (options.units is None and below and units_in(below[0], below[1:], missing))
+        units = tuple(below[0]) if below and has_units else ()
+        skipped = None
+        if options.skip_rows is None and skip:
+            skipped = f"{skip} row{'s' * (skip != 1)} before the table skipped"
+        notes = (skipped, renamed_note(renamed), units_note(units, f"row {skip + 2}"))
+        return cls(skip, names, units, tuple(text for text in notes if text is not None))
 
 
 def write_xlsx(file: BinaryIO, name: str, frame: pl.DataFrame) -> None:

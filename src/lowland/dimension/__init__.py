@@ -1,4 +1,18 @@
-"""Estimates of the number of dimensions, from the spectrum and from neighbours."""
+"""Estimates of the number of dimensions, from the spectrum and from neighbours.
+
+`estimate` runs all of them on the same distinct rows, compares them, and says which to rely on; each is also a
+function.
+
+**Linear.** `linear` counts from the eigenvalues of the covariance by rules that disagree by design, such as a share of
+the variance, the broken stick and the largest gap. `estimate` reports all counts and their median.
+
+**Intrinsic.** `angles` uses directions of neighbours over a series of scales: noise adds dimensions at fine scales,
+curvature at coarse ones, and the lowest plateau is reported. `neighbors` and `correlation` use distances, are reported
+beside it, and count noise as dimensions. `closed` tests for rings and spheres, whose maps need one more coordinate.
+
+**An estimate has an interval, or says that it has none.** What makes one unreliable (repeated rows, ties, columns of
+two values, too few points) is found before it is reported; `notes` words the warnings and the summary.
+"""
 
 from __future__ import annotations
 

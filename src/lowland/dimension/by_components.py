@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import RankWarning
-from ..core.message import Message, Owner
+from ..core.message import Message, Owner, Setting
 from ..graph.neighbors import objects
 from ..pairs.distances import learn
 from ..quality.pair_measures import residual_variance
@@ -98,7 +98,9 @@ def stress_by_dimension(
 
     owner = "stress_by_dimension"
     if method not in METHODS:
-        raise ValueError(Message(Owner(owner), f"method must be 'metric' or 'nonmetric'; it is {method!r}"))
+        raise ValueError(
+            Message(Owner(owner), Setting("method"), f" must be 'metric' or 'nonmetric'; it is {method!r}")
+        )
     numbers = _numbers(dimensions, owner)
     items, metric, n = _some_rows(X, metric, rows, random_state, owner)
     fit = MetricMDS if method == "metric" else NonmetricMDS
@@ -200,8 +202,8 @@ def _numbers(dimensions: Iterable[int], owner: str) -> tuple[int, ...]:
     numbers = tuple(dimensions)
     whole = all(isinstance(d, int | np.integer) and not isinstance(d, bool) and d >= 1 for d in numbers)
     if not numbers or not whole:
-        shown = f"dimensions must be whole numbers of at least 1, such as range(1, 7); got {list(numbers)}"
-        raise ValueError(Message(Owner(owner), shown))
+        allowed = f" must be whole numbers of at least 1, such as range(1, 7); got {list(numbers)}"
+        raise ValueError(Message(Owner(owner), Setting("dimensions"), allowed))
     return tuple(sorted({int(d) for d in numbers}))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.errors import DataError
 from ..core.measure import Z95, Measure
+from ..core.message import Message, Owner, Setting
 from ..core.random import seed
 from ..pairs.pairwise import tiles
 from .points import Points, Spec, check_anchors, distinct_points
@@ -89,14 +90,19 @@ def _range(shares: Any, pairs: int) -> tuple[float, float]:
         return low, 10 * low
     if not isinstance(shares, tuple | list) or len(shares) != 2 or not 0 < shares[0] < shares[1] <= 1:
         raise ValueError(
-            "correlation_dimension: shares must be the smallest and the largest share of pairs, between 0 and 1; it is "
-            f"{shares!r}"
+            Message(
+                Owner("correlation_dimension"),
+                Setting("shares"),
+                f" must be the smallest and the largest share of pairs, between 0 and 1; it is {shares!r}",
+            )
         )
     low, high = (float(share) for share in shares)
     if low * pairs < 10:
         raise DataError(
-            f"correlation_dimension: a share of {low:g} of {pairs:,} pairs is fewer than 10; give a larger share or "
-            "more rows"
+            Message(
+                Owner("correlation_dimension"),
+                f"a share of {low:g} of {pairs:,} pairs is fewer than 10; give a larger share or more rows",
+            )
         )
     return low, high
 
@@ -158,7 +164,10 @@ def _slope(lengths: Array, levels: Array, pairs: int) -> float:
     r = lengths[at]
     if not r[0] > 0 or not r[-1] > r[0]:
         raise DataError(
-            "correlation_dimension: all close pairs have the same distance, as on a grid; give larger shares"
+            Message(
+                Owner("correlation_dimension"),
+                "all close pairs have the same distance, as on a grid; give larger shares",
+            )
         )
     x = np.log(r)
     y = np.log(np.maximum(levels, 1 / pairs))

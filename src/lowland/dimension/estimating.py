@@ -12,7 +12,7 @@ import numpy as np
 from ..core.dominance import dominance, dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..core.measure import Measure
-from ..core.message import SCALE, Message, Owner
+from ..core.message import SCALE, Message, Owner, message_of
 from ..core.random import seed
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, gather
@@ -120,8 +120,9 @@ def estimate(
         warnings.warn(Message(Owner("dimension"), text), LowlandWarning, stacklevel=2)
     if spectrum is not None and not scale:
         notes += _dominant(spectrum)
-    if sample is not None and sample.sentence:
-        notes.append(sample.sentence)
+    of_sample = "" if sample is None else sample.sentence
+    if of_sample:
+        notes.append(of_sample)
     method = _LINEAR.get(metric)
     d = max(1, round(level.value))
     flat = round(consensus.get("linear", d + 1))
@@ -143,6 +144,8 @@ def estimate(
         points.n_rows,
         closed,
         coordinates,
+        method if "linear" in consensus else None,
+        of_sample,
     )
 
 
@@ -249,7 +252,7 @@ def _each(rules: Mapping[str, Callable[[], Measure]]) -> tuple[dict[str, Measure
         try:
             found[name] = rule()
         except DataError as error:  # such as too many columns or equal distances; other rules may work
-            skipped[name] = str(error)
+            skipped[name] = message_of(error)
     return found, skipped
 
 

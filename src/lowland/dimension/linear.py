@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.measure import Measure
+from ..core.message import Message, Owner, Setting
 from ..spectral.solved import components_for_share
 from ..spectral.variances import leading, variances_of
 
@@ -47,13 +48,18 @@ def variance_share(
     (1, 2)
     """
     if not 0 < share < 1:
-        raise ValueError(f"variance_share: share must be between 0 and 1; it is {share!r}")
+        raise ValueError(
+            Message(Owner("variance_share"), Setting("share"), f" must be between 0 and 1; it is {share!r}")
+        )
     found = variances_of(X, n_rows, n_columns, scale=scale, owner="variance_share").relative
     m = components_for_share(found.values, found.total, share)
     if m is None:
         raise DataError(
-            f"variance_share: the {len(found.values)} computed components hold "
-            f"{found.values.sum() / found.total:.0%} of the variance; give a smaller share"
+            Message(
+                Owner("variance_share"),
+                f"the {len(found.values)} computed components hold "
+                f"{found.values.sum() / found.total:.0%} of the variance; give a smaller share",
+            )
         )
     held = np.cumsum(found.values) / found.total
     error = found.spread() * _share_deviation(found.values, found.total, held)

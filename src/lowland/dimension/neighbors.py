@@ -73,7 +73,9 @@ def two_nn(
     neighborhood information, Scientific Reports 7 (2017).
     """
     if not 0 <= discard < 1:
-        raise ValueError(f"two_nn: discard must be a number in [0, 1); it is {discard!r}")
+        raise ValueError(
+            Message(Owner("two_nn"), Setting("discard"), f" must be a number in [0, 1); it is {discard!r}")
+        )
     points = distinct_points(X, metric, "two_nn")
     numbers = choose_anchors(points.n, anchors, seed(random_state), "two_nn")
     _, distances = points.nearest(numbers, np.arange(points.n), 2)
@@ -88,7 +90,11 @@ def two_nn_of(distances: Array, discard: float = 0.1, *, exact: bool = True) -> 
     kept = max(2, round(n * (1 - discard)))
     inverse = (logs[:kept].sum() + (n - kept) * logs[kept - 1]) / kept
     if not inverse > 0:
-        raise DataError("two_nn: the two nearest neighbours of every point are equally far, as on a grid; add noise")
+        raise DataError(
+            Message(
+                Owner("two_nn"), "the two nearest neighbours of every point are equally far, as on a grid; add noise"
+            )
+        )
     error = np.sqrt(OVERLAP / kept)  # relative standard error of an exponential mean
     return _inverted(inverse, error * inverse, exact)
 
@@ -154,7 +160,9 @@ def levina_bickel_of(distances: Array, low: int, high: int, *, exact: bool = Tru
         inverse = logs[:, k - 1] - sums[:, k - 2] / (k - 1)
         mean = inverse.mean()
         if not mean > 0:
-            raise DataError("levina_bickel: all neighbours are equally far, as on a grid; use more neighbours")
+            raise DataError(
+                Message(Owner("levina_bickel"), "all neighbours are equally far, as on a grid; use more neighbours")
+            )
         values.append(1 / mean)
         errors.append(np.sqrt(OVERLAP / len(inverse)) * inverse.std() / mean**2)
     d = float(np.mean(values))

@@ -56,6 +56,10 @@ class Estimate:
     coordinates : int
         Number of coordinates that a map needs: the intrinsic dimension, plus 1 for a closed shape; the linear dimension
         if curvature is not certain.
+    linear_method : str or None
+        The linear method whose dimensions ``sentence`` compares with; None if there is none for these rows.
+    of_sample : str
+        The size of the sample that was measured, in words; empty if all rows were.
     """
 
     linear: Mapping[str, Measure]
@@ -70,13 +74,16 @@ class Estimate:
     n_rows: int
     closed: bool = False
     coordinates: int = 1
+    linear_method: str | None = None
+    of_sample: str = ""
 
     def of_levels(self, levels: int) -> Estimate:
         """Return the estimate of rows that code so many levels of categories: these may be the linear dimensions."""
         flat, d = round(self.consensus.get("linear", 0.0)), max(1, round(self.consensus["nonlinear"]))
-        if flat <= d or "linear dimension" not in self.sentence or not explain(levels, flat, d):
+        compared = self.linear_method is not None and not self.plateau.spanned  # with the linear dimensions
+        if flat <= d or not compared or not explain(levels, flat, d):
             return self
-        said = sentence(self.consensus, self.plateau, self.n_rows, sure=False, linear="PCA", levels=levels)
+        said = sentence(self.consensus, self.plateau, self.n_rows, sure=False, linear=self.linear_method, levels=levels)
         return replace(self, sentence=said, closed=False, coordinates=flat)
 
     def rows(self) -> list[tuple[str, str, Measure]]:

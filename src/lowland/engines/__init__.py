@@ -26,8 +26,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..core.message import Message, Setting
 from ..data.scans.table_scan import TableScan
-from .calls import Calls, Here
+from .calls import Calls, WorkerSide
 from .engine import Engine, FrameTable, Piece, ScanTable, Table
 
 # Packages whose tables have an engine, and the module of it; its function `open_table` returns a `Table`.
@@ -36,7 +37,7 @@ ENGINES = {"dask": "lowland.engines.dask_table"}
 FRAMES = {"dask": "lowland.engines.dask_frames"}
 # Engines whose workers can read files; the function `open_scan` returns a `ScanTable`.
 SCANS = {"dask": "lowland.engines.dask_scan"}
-# Engines whose workers can be called one by one; the functions `open_calls` and `here` return `Calls` and `Here`.
+# Engines whose workers can be called one by one; `open_calls` returns `Calls`, `worker_side` a `WorkerSide`.
 CALLS = {"dask": "lowland.engines.dask_calls"}
 
 
@@ -67,7 +68,7 @@ def open_frames(X: Any) -> FrameTable:
 def open_scan(scan: TableScan, engine: str = "dask", rows: int | None = None) -> ScanTable:
     """Return the rows of a scanned file as a table whose parts of about ``rows`` rows are read by the workers."""
     if engine not in SCANS:
-        raise ValueError(f"engine must be one of {', '.join(SCANS)}; it is {engine!r}")
+        raise ValueError(Message(Setting("engine"), f" must be one of {', '.join(SCANS)}; it is {engine!r}"))
     module = importlib.import_module(SCANS[engine])
     table: ScanTable = module.open_scan(scan, rows)
     return table
@@ -79,9 +80,9 @@ def open_calls(engine: str) -> Calls:
     return calls
 
 
-def here(engine: str) -> Here:
+def worker_side(engine: str) -> WorkerSide:
     """Return the worker that runs this call."""
-    worker: Here = importlib.import_module(CALLS[engine]).here()
+    worker: WorkerSide = importlib.import_module(CALLS[engine]).worker_side()
     return worker
 
 
@@ -99,15 +100,15 @@ __all__ = [
     "Calls",
     "Engine",
     "FrameTable",
-    "Here",
     "Piece",
     "ScanTable",
     "Table",
+    "WorkerSide",
     "connected",
-    "here",
     "holds",
     "open_calls",
     "open_frames",
     "open_scan",
     "open_table",
+    "worker_side",
 ]

@@ -1,7 +1,7 @@
-"""`Calls` and `Here`: functions on chosen workers of a cluster, for work that keeps something there, such as a process.
+"""`Calls` and `WorkerSide`: functions on chosen workers of a cluster, for work that keeps something there (a process).
 
-What a call returns stays on its worker until whoever called releases it, cancels it or dies. `Here.wait_while_held`
-tells that on the worker, so what a call keeps there can be removed whatever happens to the caller.
+The result of a call stays on its worker until the caller releases it, cancels the call or ends.
+`WorkerSide.wait_while_held` returns then on the worker, so that what the call keeps there is removed in each case.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LOST = object()  # the outcome of a call that will never end, since its worker o
 class Calls(ABC):
     """Calls on the workers of a cluster; use it in ``with``. Faults of the cluster are raised as `ClusterError`.
 
-    ``to`` is the address that `Here.tell` sends messages to.
+    ``to`` is the address that `WorkerSide.tell` sends messages to.
     """
 
     to: tuple[str, ...]
@@ -60,10 +60,10 @@ class Calls(ABC):
 
     @abstractmethod
     def listen(self, heard: Callable[[Any], None]) -> None:
-        """Have a function told the messages that are sent to ``to``; it is called in another thread."""
+        """Call a function with each message that is sent to ``to``, in another thread."""
 
 
-class Here(ABC):
+class WorkerSide(ABC):
     """The worker that runs this call, as seen from the call."""
 
     address: str
@@ -73,8 +73,8 @@ class Here(ABC):
 
     @abstractmethod
     def tell(self, to: tuple[str, ...], message: Any) -> None:
-        """Send a message of plain values to who listens there."""
+        """Send a message of plain values to the listener at an address."""
 
     @abstractmethod
     def wait_while_held(self) -> None:
-        """Return when the result of this call, which is about to end, is wanted no more, or the worker closes."""
+        """Wait until the result of this call, which is about to end, is released, or the worker closes."""

@@ -16,7 +16,7 @@ from typing import Any
 import cloudpickle
 
 from ..core.errors import ClusterError
-from .calls import ARRIVING, LOST, PENDING, Calls, Here
+from .calls import ARRIVING, LOST, PENDING, Calls, WorkerSide
 from .dask_cluster import cluster_errors, current_client, lost, own_version, require_version, wait_for_workers
 from .dask_engine import packed
 
@@ -120,21 +120,21 @@ class DaskCalls(Calls):
         return fetch
 
     def listen(self, heard: Callable[[Any], None]) -> None:
-        """Have a function told the messages that are sent to ``to``; it is called in the thread of the client."""
+        """Call a function with each message that is sent to ``to``, in the thread of the client."""
         topic, name = self.to
         _listeners[name] = heard
         self._client.subscribe_topic(topic, _hear)
 
 
 def _hear(event: tuple[float, Any]) -> None:
-    """Pass a message on to the one it is for."""
+    """Pass a message on to its recipient."""
     name, message = event[1]
     heard = _listeners.get(name)
     if heard is not None:
         heard(message)
 
 
-class DaskHere(Here):
+class DaskWorkerSide(WorkerSide):
     """The worker of Dask that runs this task."""
 
     def __init__(self) -> None:
@@ -150,12 +150,12 @@ class DaskHere(Here):
         self.variables = _of_worker(dask.config.get("distributed.nanny.pre-spawn-environ"))
 
     def tell(self, to: tuple[str, ...], message: Any) -> None:
-        """Send a message of plain values to who listens there."""
-        with suppress(OSError, RuntimeError):  # the worker is closing: nobody is there to hear it
+        """Send a message of plain values to the listener at an address."""
+        with suppress(OSError, RuntimeError):  # the worker is closing, so there is no listener
             self._worker.log_event(to[0], (to[1], message))
 
     def wait_while_held(self) -> None:
-        """Return when the result of this task, which is about to end, is wanted no more, or the worker closes."""
+        """Wait until the result of this task, which is about to end, is released, or the worker closes."""
         while self._key not in self._worker.data and self._key in self._worker.state.tasks:
             time.sleep(_POLL)
         while self._key in self._worker.data and self._worker.status.name not in ("closing", "closed", "failed"):
@@ -172,4 +172,4 @@ def _of_worker(variables: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name, value in own.items() if os.environ.get(name) == value)
 
 
-open_calls, here = DaskCalls, DaskHere
+open_calls, worker_side = DaskCalls, DaskWorkerSide

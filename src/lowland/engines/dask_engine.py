@@ -40,18 +40,18 @@ _GATHERED = 64  # small results that are fetched at once
 class ChunkName(NamedTuple):
     """The rows of a piece: a key of a graph."""
 
-    graph: Graph
+    graph: TaskGraph
     key: Any
 
 
-class Graph:
+class TaskGraph:
     """The tasks of a collection, and which of them a chunk needs."""
 
     def __init__(self, tasks: dict[Any, Any], name: str) -> None:
         self.tasks, self.name = tasks, name
 
     @classmethod
-    def of(cls, array: Any) -> Graph:
+    def of(cls, array: Any) -> TaskGraph:
         """Return the graph of an array, optimised."""
         (lean,) = dask.optimize(array)
         return cls(dict(lean.__dask_graph__()), lean.name)

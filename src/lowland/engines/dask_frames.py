@@ -11,7 +11,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from .dask_engine import ENGINE, ChunkName, Graph, packed  # first: it names the extra that is missing
+from .dask_engine import ENGINE, ChunkName, TaskGraph, packed  # first: it names the extra that is missing
 from .dask_table import DaskTable, _checked, _length
 from .engine import FrameTable, Piece
 
@@ -57,7 +57,7 @@ class DaskFrames(FrameTable):
             self._keys = list(self._lean.__dask_keys__())
             lengths = np.full(len(self._keys), np.nan)
             self.empty = X._meta
-        self._graph = Graph(dict(self._lean.__dask_graph__()), "")
+        self._graph = TaskGraph(dict(self._lean.__dask_graph__()), "")
         self._lengths = None if np.isnan(lengths).any() else [int(n) for n in lengths]
 
     @property
@@ -75,6 +75,10 @@ class DaskFrames(FrameTable):
             self._lengths = list(self.engine.map(_length, pieces, stage="rows", total=len(pieces)))
         return self._lengths
 
+    def parts(self) -> Iterator[Any]:
+        """Yield the partitions in this process, in row order; they need not be counted."""
+        return self._fetched([Piece(0, ChunkName(self._graph, key)) for key in self._keys])
+
     def frame_pieces(self, size: int) -> Iterator[Piece]:
         """Yield pieces of whole blocks: the edges of partitions are moved down to blocks."""
         lengths = self._counted()
@@ -82,7 +86,7 @@ class DaskFrames(FrameTable):
         starts = ends - lengths
         join = f"lowland-join-{uuid.uuid4().hex}"
         tasks = {**self._graph.tasks, join: Task(join, cloudpickle.loads, packed(_Join()))}
-        graph = Graph(tasks, "")
+        graph = TaskGraph(tasks, "")
         cuts = np.unique([0, *(ends // size * size), ends[-1]]).tolist()
         for number, (first, last) in enumerate(pairwise(cuts)):
             own = range(int(np.searchsorted(ends, first, "right")), int(np.searchsorted(ends, last, "left")) + 1)

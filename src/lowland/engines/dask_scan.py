@@ -19,7 +19,7 @@ import numpy as np
 from ..core import settings
 from ..core.errors import ClusterError, DataError
 from ..data.scans.table_scan import Span, TableScan
-from .dask_engine import ChunkName, Graph, packed
+from .dask_engine import ChunkName, TaskGraph, packed
 from .dask_table import DaskTable
 from .engine import Piece, ScanTable
 
@@ -63,7 +63,8 @@ class _Join:
     def __call__(self, bounds: Sequence[tuple[int, int]], *parts: pl.DataFrame) -> pl.DataFrame:
         import polars as pl
 
-        return pl.concat([part[first:last] for part, (first, last) in zip(parts, bounds, strict=True)])
+        cut = [part[first:last] for part, (first, last) in zip(parts, bounds, strict=True)]
+        return pl.concat(cut, how="vertical_relaxed")  # whole numbers may be floats in some
 
 
 class DaskScan(DaskTable, ScanTable):
@@ -102,7 +103,7 @@ class DaskScan(DaskTable, ScanTable):
         tasks[join] = Task(join, cloudpickle.loads, packed(_Join()))
         ends = np.array([span.stop for span in self.spans])
         cuts = np.unique([0, *(ends // size * size), ends[-1]]).tolist()
-        graph = Graph(tasks, name)
+        graph = TaskGraph(tasks, name)
         for number, (first, last) in enumerate(pairwise(cuts)):
             own = range(int(np.searchsorted(ends, first, "right")), int(np.searchsorted(ends, last, "left")) + 1)
             spans = [self.spans[i] for i in own]

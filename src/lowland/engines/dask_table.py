@@ -12,8 +12,8 @@ import cloudpickle
 import numpy as np
 
 from ..core.errors import DataError
-from .dask_engine import ENGINE, ChunkName, Graph, OnWorker, packed  # first: it names the extra that is missing
-from .engine import Alone, Array, Piece, Table
+from .dask_engine import ENGINE, ChunkName, OnWorker, TaskGraph, packed  # first: it names the extra that is missing
+from .engine import Array, Piece, PieceStep, Table
 
 # isort: split
 import dask.array as da
@@ -32,13 +32,13 @@ class DaskTable(Table):
         self.n_features, self.dtype = int(array.shape[1]), array.dtype
         known = not any(math.isnan(n) for n in array.chunks[0])
         self.n_rows = int(array.shape[0]) if known else None
-        self._cuts: dict[tuple[int, int], tuple[Graph, tuple[int, ...]]] = {}
+        self._cuts: dict[tuple[int, int], tuple[TaskGraph, tuple[int, ...]]] = {}
 
     def count(self) -> int:
         """Return the number of rows; unknown lengths of chunks are computed by the workers."""
         if self.n_rows is None:
             array = self._array
-            graph = Graph.of(array)
+            graph = TaskGraph.of(array)
             keys = [(graph.name, i, *(0 for _ in array.chunks[1:])) for i in range(array.numblocks[0])]
             pieces = [Piece(0, ChunkName(graph, key)) for key in keys]
             lengths = tuple(self.engine.map(_length, pieces, stage="rows", total=len(pieces)))
@@ -72,7 +72,7 @@ class DaskTable(Table):
         if (size, within) not in self._cuts:
             lengths = self._lengths(size, within)
             cut = self._array.rechunk((lengths, (self.n_features,)), method="tasks")
-            self._cuts = {(size, within): (Graph.of(cut), lengths)}  # one: a method uses one size after the other
+            self._cuts = {(size, within): (TaskGraph.of(cut), lengths)}  # one: a method uses one size after the other
         graph, lengths = self._cuts[size, within]
         start = 0
         for i, length in enumerate(lengths):
@@ -87,7 +87,7 @@ class DaskTable(Table):
         name, sent = f"lowland-transform-{token}", f"lowland-work-{token}"
         lengths = array.chunks[0]
         starts = np.cumsum([0, *lengths[:-1]]) if self.n_rows is not None else np.zeros(len(lengths))
-        step = OnWorker(Alone(work), None)
+        step = OnWorker(PieceStep(work), None)
         layer: dict[Any, Any] = {sent: Task(sent, cloudpickle.loads, packed(step))}
         for i, start in enumerate(starts):
             chunk = TaskRef((array.name, i, 0))

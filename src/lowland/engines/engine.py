@@ -54,7 +54,7 @@ class Engine(ABC):
 
         With a ``stage``, progress is reported after each result, and may cancel.
         """
-        alone: Callable[[Any, Any], Any] = Alone(work)
+        alone: Callable[[Any, Any], Any] = PieceStep(work)
         with closing(self.fold(alone, None, ((piece,) for piece in pieces), large=large)) as results:
             for done, result in enumerate(results, start=1):
                 if stage is not None:
@@ -62,7 +62,7 @@ class Engine(ABC):
                 yield result
 
 
-class Alone:
+class PieceStep:
     """Work on one piece, as a step of a fold."""
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
@@ -100,6 +100,10 @@ class Table(ABC):
         """Apply row-wise work and return the results as one table of ``width`` columns, where the rows are."""
 
 
+def _rows(piece: Piece) -> Any:
+    return piece.rows
+
+
 class FrameTable(ABC):
     """A table of columns of any type whose rows are held, or will be computed, by an engine."""
 
@@ -118,6 +122,15 @@ class FrameTable(ABC):
     @abstractmethod
     def frame_pieces(self, size: int) -> Iterator[Piece]:
         """Yield pieces of whole blocks of ``size`` rows, as data frames or arrays; the last may be shorter."""
+
+    def parts(self) -> Iterator[Any]:
+        """Yield the rows in this process, as data frames or arrays in row order; those without rows are left out."""
+        return self._fetched(self.frame_pieces(1))
+
+    def _fetched(self, pieces: Iterable[Piece]) -> Iterator[Any]:
+        for rows in self.engine.map(_rows, pieces, large=True):
+            if len(rows):
+                yield rows
 
     @abstractmethod
     def changed(self, work: Callable[[Any], Array], width: int, dtype: Any, names: Sequence[str] | None) -> Table:

@@ -33,6 +33,8 @@ def payload(
     trust_name: str = "share of neighbours kept",
     images: Sequence[str | None] | None = None,
     axes: Sequence[str] | None = None,
+    rows: ArrayLike | None = None,
+    total: int | None = None,
     max_points: int = MAX_POINTS,
     random_state: int = 0,
 ) -> str:
@@ -47,6 +49,8 @@ def payload(
     trust, trust_name : a reliability between 0 and 1 for each point (NaN: not measured), and its name.
     images : an image for each point as a data URI, or None.
     axes : names of the coordinates.
+    rows, total : of points that are a random sample of the rows of a table, their numbers in it, counted from 0, and
+        how many rows it has.
     max_points : of more points, a random sample is drawn.
     random_state : seed of the sample.
 
@@ -69,23 +73,24 @@ def payload(
             raise ValueError(
                 f"{role} must be one of the columns ({', '.join(names) or 'there are none'}); got {name!r}"
             )
-    for role, values in (("trust", trust), ("images", images)):
+    for role, values in (("trust", trust), ("images", images), ("rows", rows)):
         if values is not None and len(np.asarray(values, dtype=object)) != len(Y):
             raise ValueError(f"{role} must have one value for each of the {len(Y)} points")
-    rows = sampled(len(Y), max_points, random_state)
-    measured = None if trust is None else _chosen(np.asarray(trust, dtype=np.float32), rows)
-    kept = _kept_axes(Y, axes, rows)
+    drawn = sampled(len(Y), max_points, random_state)
+    numbers = drawn if rows is None else _chosen(np.asarray(rows), drawn)
+    measured = None if trust is None else _chosen(np.asarray(trust, dtype=np.float32), drawn)
+    kept = _kept_axes(Y, axes, drawn)
     record = {
         "format": FORMAT,
-        "total": len(Y),
-        "count": len(Y) if rows is None else len(rows),
-        "rows": None if rows is None else packed(rows.astype(np.int32)),
+        "total": len(Y) if total is None else total,
+        "count": len(Y) if drawn is None else len(drawn),
+        "rows": None if numbers is None else packed(numbers.astype(np.int32)),
         "axes": kept,
-        "columns": [packed_column(name, _chosen(values, rows)) for name, values in listed.items()],
+        "columns": [packed_column(name, _chosen(values, drawn)) for name, values in listed.items()],
         "id": None if id is None else names.index(id),
         "color": None if color is None else names.index(color),
         "trust": None if measured is None else {"name": trust_name, "values": packed(measured)},
-        "images": None if images is None else _chosen(list(images), rows),
+        "images": None if images is None else _chosen(list(images), drawn),
         "palette": {"groups": list(PALETTE), "scale": _scale()},
     }
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -14,13 +14,14 @@ from ..core.errors import DataError, MissingExtraError
 from .columns import values_of
 from .fragment import HOW_TO_GET, script
 from .payload import payload
+from .scales import own_scales
 
 Array = Any
 
 
 def widget(
     frame: Any,
-    x: str | int | None = None,
+    x: Any = None,
     y: str | int | None = None,
     color: Any = None,
     text: str | Sequence[str] | None = None,
@@ -28,12 +29,15 @@ def widget(
 ) -> Any:
     """Show columns of a table, or an array, as an interactive scatter in a notebook (needs ``lowland[widget]``).
 
-    ``.selection()`` of the result returns the selected rows as a table of the kind that was given.
+    ``widget(model, X)`` shows the map of a fitted model or Pipeline, such as `lowland.recipe` makes; X are rows to
+    place on it, by default the training rows. ``.selection()`` of the result returns the selected rows as a table of
+    the kind that was given.
 
     Parameters
     ----------
-    frame : a data frame (pandas, polars, Arrow), or an array of coordinates.
-    x, y : the columns of the coordinates, by name or number; the first two by default.
+    frame : a data frame (pandas, polars, Arrow), or an array of coordinates; or a fitted model or Pipeline.
+    x, y : the columns of the coordinates, by name or number; the first two by default. Columns of very different ranges
+        have scales of their own, and the names of the axes say so. Of a model, x are the rows.
     color : a column, or one value for each row.
     text : columns shown on hover; for frames the default is the colour and the columns that are not numbers.
     image : a column of paths of images, shown on hover.
@@ -45,6 +49,10 @@ def widget(
     >>> plot = lowland.widget(frame, x="x", y="y", color="name")  # doctest: +SKIP
     >>> plot.selection()  # doctest: +SKIP
     """
+    if hasattr(frame, "transform") and hasattr(frame, "fit"):
+        if y is not None or image is not None:
+            raise ValueError("widget(model, X) shows a map, which has no columns y and image; give color and text")
+        return widget_of_model(frame, x, color, text)
     named = _columns_of(frame)
     if named is None:
         Y = np.asarray(frame)
@@ -57,6 +65,8 @@ def widget(
     Y = np.column_stack([np.array(named[name], dtype=np.float64) for name in places])
     if not np.isfinite(Y).all():
         raise DataError(f"the columns {places[0]!r} and {places[1]!r} have missing values; drop those rows first")
+    Y, separate = own_scales(Y, places)
+    axes = [f"{name} (own scale)" for name in places] if separate else places
     listed = [text] if isinstance(text, str) else list(text or [n for n in named if n not in numeric and n != image])
     for name in [*listed, *([image] if image else [])]:
         if name not in named:
@@ -66,14 +76,17 @@ def widget(
         if color not in named:
             raise ValueError(f"color must be a column or one value for each row; the columns are {', '.join(named)}")
         shown[color] = named[color]
-    return _show(Y, places, shown, color, None if image is None else _images(named[image]), frame)
+    return _show(Y, axes, shown, color, None if image is None else _images(named[image]), frame)
 
 
 def widget_of_model(model: Any, X: Any = None, color: Any = None, text: Any = None) -> Any:
-    """Show the map of a fitted model; ``X`` are rows to place, and what ``.selection()`` returns."""
-    if X is None and not hasattr(model, "embedding_"):
-        raise ValueError(f"{type(model).__name__} stores no map of its training rows; give them: model.widget(X)")
-    Y = np.asarray(model.embedding_ if X is None else model.transform(X))
+    """Show the map of a fitted model or Pipeline; ``X`` are rows to place, and what ``.selection()`` returns."""
+    method = model.steps[-1][1] if hasattr(model, "steps") else model
+    if X is None and not hasattr(method, "embedding_"):
+        name = type(method).__name__
+        call = "model.widget(X)" if method is model else "widget(model, X)"
+        raise ValueError(f"{name} stores no map of its training rows; give them: {call}")
+    Y = np.asarray(method.embedding_ if X is None else model.transform(X))
     named = (None if X is None else _columns_of(X)) or {}
     listed = [text] if isinstance(text, str) else list(text or [])
     shown = {}
@@ -81,7 +94,7 @@ def widget_of_model(model: Any, X: Any = None, color: Any = None, text: Any = No
         if name not in named:
             raise ValueError(f"{name!r} is not a column of X; the columns are {', '.join(named) or 'not named'}")
         shown[name] = named[name]
-    return _show(Y, axis_labels(model), shown, color, None, Y if X is None else X)
+    return _show(Y, axis_labels(method), shown, color, None, Y if X is None else X)
 
 
 def _show(Y: Array, axes: list[str], shown: dict[str, Any], color: Any, images: Any, frame: Any) -> Any:

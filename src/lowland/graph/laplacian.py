@@ -74,16 +74,33 @@ def affinity(graph: Graph, sigma: Array | float, least: float = FLOOR) -> Any:
     single = np.ndim(sigma) == 0
     width = sigma if single else np.sqrt(np.repeat(sigma, edges.degrees) * np.take(sigma, edges.indices))
     weights = edge_weights(edges.distances, width, least)
-    if single and float(np.median(weights)) <= least:
-        small = (
-            " is too small: most neighbours are more than 5 times as far away, and their weights exp(−d²/(2σ²)) "
-            f"vanish; the median distance of neighbours is {median_distance(graph):g}"
-        )
-        raise DataError(Message(Setting("bandwidth", float(f"{sigma:g}")), small))
+    full = least < FLOOR
+    judged = _each(np.maximum, weights, edges) if full else weights  # of all pairs most may be far apart
+    if single and float(np.median(judged)) <= least:
+        distance = float(np.median(_each(np.minimum, edges.distances, edges))) if full else median_distance(graph)
+        raise vanishing(float(sigma), distance, full=full)
     indptr = edges.indptr.astype(np.int32) if len(weights) < 2**31 else edges.indptr
     W = sp.csr_array((weights, edges.indices.copy(), indptr), shape=(graph.n, graph.n))  # sorted here, not in the graph
     W.sort_indices()
     return W
+
+
+def _each(rule: Any, values: Array, edges: Graph) -> Array:
+    """Return the largest or the smallest value of each point that has edges."""
+    return rule.reduceat(values, edges.indptr[:-1][edges.degrees > 0])
+
+
+def vanishing(sigma: float, distance: float, *, full: bool) -> DataError:
+    """Return the error for weights that vanish; of a kernel between all points those of the nearest one count."""
+    whose, times = ("the nearest points of most points", 30) if full else ("most neighbours", 5)
+    what = "the nearest" if full else "neighbours"
+    return DataError(
+        Message(
+            Setting("bandwidth", float(f"{sigma:g}")),
+            f" is too small: {whose} are more than {times} times as far away, and their weights exp(−d²/(2σ²)) vanish; "
+            f"the median distance of {what} is {distance:g}",
+        )
+    )
 
 
 def degrees(W: Any) -> Array:

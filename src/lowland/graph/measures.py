@@ -15,9 +15,10 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError, ScaleError
+from ..core.message import DENSE, Message
 from ..core.settings import threads
 from ..core.spmm import outer
-from ..pairs.distances import learn, metric
+from ..pairs.distances import SPARSE_METRICS, learn, metric
 from ..pairs.pairwise import Function, Pairwise, Precomputed, cut, length, tiles
 from ..pairs.sparse import canonical, row_squares, unit_rows
 from ..rows.block import Block, require_finite
@@ -421,12 +422,18 @@ def _dense(block: Array) -> Array:
 
 
 def _sparse(spec: str | Callable[[Any, Any], Any], items: Any) -> BoundMetric:
-    if callable(spec) or spec not in ("euclidean", "sqeuclidean", "cosine"):
+    if callable(spec) or spec not in SPARSE_METRICS:
         name = "a function" if callable(spec) else repr(spec)
         raise DataError(
-            f"sparse rows support the metrics 'euclidean', 'sqeuclidean' and 'cosine', not {name}; use one of these, "
-            "or pass X.toarray() if it fits in memory"
+            Message(
+                "sparse rows support the metrics 'euclidean', 'sqeuclidean', 'cosine' and 'cityblock', "
+                f"not {name}; use one of these, or pass ",
+                DENSE,
+                " if it fits in memory",
+            )
         )
+    if spec == "cityblock":
+        return RuleRows(metric(spec, items), items)
     return SparseRows(items, _unit if spec == "cosine" else canonical, spec)
 
 

@@ -45,7 +45,7 @@ class NeighborRule:
                 f"Both {{n_neighbors}} and {{radius}} are provided. {self.owner} needs one of them: for a radius, use "
             )
             raise DataError(Message(message(text, n_neighbors=..., radius=...), Setting("n_neighbors", None)))
-        if self.n_neighbors is None and self.radius is None:
+        if self.n_neighbors is None and self.radius is None and not self.complete:
             raise DataError(message(f"{self.owner}: set {{n_neighbors}} or {{radius}}", n_neighbors=..., radius=...))
         if self.n_neighbors is not None and n <= self.n_neighbors != NEIGHBORS:
             text = f": {{n_neighbors}} must be less than the number of {what}, {n}; it can be {n - 1} at most"

@@ -34,7 +34,7 @@ from .distinct import Distinct, distinct
 from .expand import expand
 from .graph import Graph
 from .measures import SHIFTED_ENTRIES, EuclideanRows, comparable, measure, sparse_search_bytes
-from .precomputed import GivenDistances, known_distances
+from .precomputed import GivenDistances, known_distances, refuse_alone
 from .scores import TERMS
 from .search import Searcher
 from .trees import TreeSearcher
@@ -86,7 +86,7 @@ def searcher(
     ([[1, 0]], [[0.5, 1.5]])
     """
     if isinstance(spec, str) and spec == "precomputed" and sp.issparse(items):
-        return GivenDistances(known_distances(items)[0])
+        return GivenDistances(refuse_alone(known_distances(items)[0]))
     found = measure(spec, items, state)
     if not isinstance(found, EuclideanRows):
         return Searcher(found)
@@ -143,7 +143,7 @@ def neighbor_graph(
     [[1.0, 3.0], [1.0, 2.0], [0.0, 2.0], [0.0, 2.0]]
     """
     if ties not in ("cut", "keep"):
-        raise ValueError(f"ties must be 'cut' or 'keep'; it is {ties!r}")
+        raise ValueError(Message(Setting("ties"), f" must be 'cut' or 'keep'; it is {ties!r}"))
     items, square = objects(X, metric), isinstance(metric, str) and metric == "precomputed"
     n = items.shape[0]
     if radius is None:

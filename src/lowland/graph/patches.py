@@ -385,7 +385,7 @@ class Patches:
         step = max(_ROWS_PER_TASK, -(-n // 64))  # each task allocates n columns
 
         def count(start: int) -> None:
-            count_rows(*lists, *where, counts, start, min(n, start + step))
+            count_rows(*lists, *where[:2], counts, start, min(n, start + step))
 
         for _ in thread_pool.run(count, range(0, n, step)):
             pass

@@ -29,11 +29,11 @@ def sort(numbers):  # type: ignore[no-untyped-def]
         gap //= 3
 
 
-@nb.njit(nb.void(_LONG, _INT, _LONG, _LONG, _LONG, _LONG, nb.int64, nb.int64), **LOOP)
-def count_rows(indptr, members, first, patch, place, counts, start, stop):  # type: ignore[no-untyped-def]
+@nb.njit(nb.void(_LONG, _INT, _LONG, _LONG, _LONG, nb.int64, nb.int64), **LOOP)
+def count_rows(indptr, members, first, patch, counts, start, stop):  # type: ignore[no-untyped-def]
     """Count the points that share a patch with each row from start to stop.
 
-    Row a is in the patches ``patch[first[a]:first[a + 1]]``, there at these places of ``members``.
+    Row a is in the patches ``patch[first[a]:first[a + 1]]``.
     """
     seen = np.empty(len(counts), np.int32)
     for b in range(len(seen)):

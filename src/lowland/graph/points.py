@@ -19,7 +19,7 @@ from .geometry import Coordinates, EdgeLengths, Geometry, Metric, Square
 from .graph import Graph
 from .measures import comparable
 from .neighbors import Searcher, searcher
-from .precomputed import GivenDistances, known_distances, merged, nearest_given
+from .precomputed import GivenDistances, known_distances, merged, nearest_given, refuse_alone
 
 Array = Any
 Query = Callable[[Array, int], tuple[Array, Array]]  # block, k: numbers and distances
@@ -51,10 +51,10 @@ class PointMetric:
         With a radius the distances beyond it are infinite, but for the nearest point.
         """
 
-        def given(block: Array, k: int) -> tuple[Array, Array]:
+        def by_column(block: Array, k: int) -> tuple[Array, Array]:
             return nearest_given(block, points, k)
 
-        search = given if self.precomputed else self.search(points).query
+        search = by_column if self.precomputed else self.search(points).query
         return search if radius is None else within(search, radius, points.shape[0])
 
     def geometry(self, points: Array | None) -> Geometry:
@@ -124,6 +124,15 @@ class PointSet:
         """The number of each object's point, where some objects are equal; else None."""
         return self.inverse.astype(np.int32) if len(self.first) < len(self.inverse) else None
 
+    def dense_square(self) -> Array | None:
+        """Return a copy of the given distances between all points, unless they are sparse; None for other points."""
+        return self.points.copy() if self.metric.precomputed and not sp.issparse(self.points) else None
+
+    def refuse_alone(self, separate: bool) -> None:
+        """Raise if an object has no stored distance to any other; ``separate``: whether a parameter may allow it."""
+        if self.metric.precomputed and sp.issparse(self.points):
+            refuse_alone(self.points, separate, np.where(np.bincount(self.inverse) == 1, self.first, -1))
+
     def ranges(self) -> Array | None:
         """Return the range of each column, for dense rows under a metric that depends on the units of the columns."""
         if self.metric.metric not in _UNIT_METRICS or sp.issparse(self.points):
@@ -134,7 +143,7 @@ class PointSet:
     def search(self, start: int = 0) -> Searcher:
         """Return the search among the points."""
         if self.metric.precomputed and sp.issparse(self.points):
-            return GivenDistances(self.points, self.first if len(self.first) < len(self.inverse) else None)
+            return GivenDistances(self.points, self.first)
         return self.metric.search(self.points, start)
 
     def neighbors(
@@ -151,7 +160,7 @@ class PointSet:
         found = self
         while True:
             if len(found.first) < 2:
-                raise DataError(Message(Owner(self.metric.owner), "all rows are equal (rank 0); give rows that differ"))
+                raise self.too_few()
             k, search = count(len(found.first)), found.search(start)
             counted = radius is None or np.isinf(radius)
             graph = search.graph(k, ties=ties) if counted else search.radius(cast(float, radius))
@@ -162,12 +171,16 @@ class PointSet:
                 parts = self.metric, found.points, found.first, found.inverse, graph
                 mean = max(1, round(len(graph.indices) / graph.n))
                 return Neighborhood(*parts, k if counted else mean, radius, mirrored=self.mirrored)
-            found = found._merged(graph)
+            zero = graph.csr((graph.distances == 0).astype(float))
+            zero.eliminate_zeros()
+            found = found.merged(zero)
 
-    def _merged(self, graph: Graph) -> PointSet:
-        """Return the points when those at distance zero are one."""
-        zero = graph.csr((graph.distances == 0).astype(float))
-        zero.eliminate_zeros()
+    def too_few(self) -> DataError:
+        """Return the error for a single point."""
+        return DataError(Message(Owner(self.metric.owner), "all rows are equal (rank 0); give rows that differ"))
+
+    def merged(self, zero: Any) -> PointSet:
+        """Return the points when those at distance zero, which a sparse matrix marks, are one."""
         first, labels = numbered(sp.csgraph.connected_components(zero, directed=False)[1])
         if self.metric.precomputed and sp.issparse(self.points):
             points = merged(self.points, labels, len(first))

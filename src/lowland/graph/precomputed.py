@@ -22,25 +22,14 @@ _ROUNDING, _ROUNDING_FLOAT32 = 2e-10, 2e-5
 class GivenDistances(Searcher):
     """Neighbours among the distances that `known_distances` returned; a point with fewer than k of them has those.
 
-    ``numbers`` are those of the first objects of groups that were merged, for error messages. A group may know no
-    others; in a square as users give it that is an oversight, and refused.
+    ``numbers`` are those of the first objects of groups that were merged, for error messages. A point may know no
+    others (see `refuse_alone`).
     """
 
     def __init__(self, known: Any, numbers: Array | None = None) -> None:
         self.n, self.algorithm = known.shape[0], "stored distances"
         self._edges = known.tocoo()
         self._numbers = np.arange(self.n) if numbers is None else numbers
-        if numbers is None:
-            self._refuse_alone()
-
-    def _refuse_alone(self) -> None:
-        alone = np.flatnonzero(np.bincount(self._edges.row, minlength=self.n) == 0)
-        if len(alone):
-            raise DataError(
-                f"row {alone[0]} has no stored distance to any other ({len(alone)} such rows): store some (a stored "
-                "zero is a distance), or leave the row out",
-                row=int(alone[0]),
-            )
 
     def _pairs(self) -> tuple[Array, Array, Array]:
         return self._edges.row, self._edges.col, self._edges.data
@@ -94,6 +83,27 @@ class GivenDistances(Searcher):
                 row=row,
             )
         return link
+
+
+def refuse_alone(known: Any, separate: bool = False, numbers: Array | None = None) -> Any:
+    """Return distances of `known_distances`; raise if a row knows no other, an oversight where nothing allows it.
+
+    ``separate``: whether the rows may be components of their own if the caller says so, for the advice. ``numbers`` are
+    the rows' numbers in the data, -1 for points that stand for several equal rows, which are not alone.
+    """
+    alone = np.flatnonzero(np.diff(known.indptr) == 0)
+    alone = alone if numbers is None else numbers[alone][numbers[alone] >= 0]
+    if not len(alone):
+        return known
+    advice = Message(", or use ", Setting("disconnected", "separate")) if separate else ""
+    raise DataError(
+        Message(
+            f"row {alone[0]} has no stored distance to any other ({len(alone)} such rows): store some (a stored "
+            "zero is a distance), or leave the row out",
+            advice,
+        ),
+        row=int(alone[0]),
+    )
 
 
 def nearest_given(block: Any, columns: Array, k: int) -> tuple[Array, Array]:

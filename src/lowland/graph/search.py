@@ -10,7 +10,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
-from ..core.message import Code, Message, Remedies
+from ..core.message import Code, Message, Remedies, Setting
 from ..pairs.pairwise import cut, tiles
 from .graph import Graph, starts
 from .measures import BoundMetric, Rows
@@ -115,7 +115,7 @@ class Searcher:
 
     def _require_radius(self, r: float) -> None:
         if not r > 0 or not np.isfinite(r):
-            raise DataError(f"radius must be a positive number; it is {r!r}")
+            raise DataError(Message(Setting("radius"), f" must be a positive number; it is {r!r}"))
 
     def _step(self) -> int:
         return int(min(self.measure.rows_at_once, max(_LEAST_ROWS_AT_ONCE, _PAIRS_AT_ONCE // self.n)))

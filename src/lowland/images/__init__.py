@@ -2,16 +2,16 @@
 
 Every function takes a folder, a pattern such as ``"faces/*.png"``, an array of images, or `Images` from `read`.
 
-**Centred and scaled.** `Eigenfaces` takes the mean brightness off each image and divides it by its contrast (the
-standard deviation of its pixels), so that a lamp or a camera setting is no difference between faces. This is done to
-each image by itself, new ones included; nothing is learned from it. The eyes must lie at the same place in all
-images: faces are not searched for or turned here.
+**Centred and scaled.** `Eigenfaces` subtracts from each image its mean brightness and divides by its contrast (the
+standard deviation of its pixels), so that lighting and camera settings do not make faces differ. Each image, also a new
+one, is standardised by its own values; nothing is learned for this step. The eyes must be at the same place in all
+images: faces are neither detected nor rotated here.
 
 **Sizes.** `compress` writes the numbers that it keeps to a string of bytes and rebuilds the image from that string, so
 its size and its error are those of a file.
 
 **Strength.** `denoise` chooses its components, and the width of the kernel, by the error on images that a model has not
-seen. It does not need clean images for that: noise that is added and taken off again stands for them (`risk`).
+seen. It needs no clean images for that: the error is estimated from the effect of noise that is added (`risk`).
 
 >>> import lowland
 >>> X, y, _ = lowland.data.digits()

@@ -93,7 +93,7 @@ def decompress(data: bytes) -> Array:
     except (struct.error, zlib.error, ValueError, KeyError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"these bytes are damaged or no image that Lowland compressed: {error}") from error
+        raise DataError(f"these bytes are damaged or not an image that Lowland compressed: {error}") from error
 
 
 def _unpacked(data: bytes) -> Factors:
@@ -102,13 +102,13 @@ def _unpacked(data: bytes) -> Factors:
     shape: tuple[int, ...] = (height, width) if channels == 1 else (height, width, channels)
     right = magic == _MAGIC and bits in BITS and channels in (1, 3) and min(height, width) >= 1
     if not right or max(height, width, side) > _MAX_SIDE or not np.isfinite(peak):
-        raise DataError("these bytes are no image that Lowland compressed")
+        raise DataError("these bytes are not an image that Lowland compressed")
     pixels = side * side * channels
     patches = (-(-height // side) * -(-width // side)) if side else 0
     sizes = [(k, patches), (k, pixels)] if side else [(k, height), (k, width)] * channels
     sizes = [(1, pixels), *sizes] if side else sizes
     if k > max(min(height, width), pixels):
-        raise DataError("these bytes are no image that Lowland compressed: they have too many components")
+        raise DataError("these bytes are not an image that Lowland compressed: they have too many components")
     item = np.dtype(BITS[bits]).newbyteorder("<")
     expected = sum(4 * n + item.itemsize * n * m for n, m in sizes)
     check_allocation(8 * (height * width * channels + expected), "unpacking the image", "")

@@ -1,4 +1,4 @@
-"""Brightness and contrast of images, taken off one image at a time."""
+"""Standardise each image: subtract its brightness and divide by its contrast."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CONTRAST, BRIGHTNESS = "contrast", "brightness"
 
 
 class Standard(NamedTuple):
-    """Images as rows (n, pixels) with what was taken off them: z = (x − brightness)/contrast, both (n, 1)."""
+    """Standardised images as rows (n, pixels): z = (x − brightness)/contrast, both (n, 1)."""
 
     rows: Array
     brightness: Array
@@ -24,7 +24,7 @@ class Standard(NamedTuple):
 
 
 def standardized(rows: Array, how: str | None) -> Standard:
-    """Take the mean of its pixels off each image ("brightness") and divide by their standard deviation ("contrast").
+    """Subtract from each image the mean of its pixels ("brightness"); divide by their standard deviation ("contrast").
 
     An image of one value has no contrast; it becomes zeros.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.formatting import count
-from ..core.message import Message, Setting
+from ..core.message import Message, Owner, Setting
 from ..core.show import show
 from ..core.whole import is_whole
 from .noise import Trial, noise_level, trial_of_clean, trial_of_noisy
@@ -93,7 +93,7 @@ def denoise(
     image_shape: tuple[int, ...] | None = None,
     random_state: int | None = None,
 ) -> Denoised:
-    """Remove noise from images of one kind (digits, faces, particles) by what they have in common.
+    """Remove noise from images of one kind (digits, faces, particles) by projection on their principal components.
 
     "pca" projects each image on the first principal components; "kernel" projects it on those of a Gaussian kernel and
     finds the image whose features are nearest (Mika et al. 1999). Components are learned from ``clean`` images, or from
@@ -149,7 +149,7 @@ def denoise(
             Message(Setting("components", components), f": {len(learned)} images teach at most {max(most, 1)}")
         )
     if not np.ptp(learned, axis=0).any():
-        raise DataError("denoise: the images do not differ, so there is nothing to learn from them")
+        raise DataError(Message(Owner("denoise"), "the images do not differ, so there is nothing to learn from them"))
     rng = np.random.default_rng(0 if random_state is None else random_state)
     level = float(noise) if noise is not None else _noise(Y, C, given.shape, rng)
     notes = list(given.notes)

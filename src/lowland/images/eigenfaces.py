@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from ..contract import parameters
 from ..contract.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Integers, Nothing, Real
 from ..core.errors import DataError
-from ..core.message import Message, Setting
+from ..core.message import Message, Setting, message
 from ..core.show import show
+from ..core.whole import is_whole
 from ..graph.neighbors import searcher
 from ..methods.linear.pca import PCA
-from ..quality.rebuilt_rows import partial_reconstruction
+from ..quality.rebuilt_rows import check_counts, partial_reconstruction
 from .contrast import BRIGHTNESS, CONTRAST, Standard, is_flat, standardized
 from .face_threshold import held_out_residuals, residuals, threshold
 from .recognition import Recognition
@@ -143,11 +144,12 @@ class Eigenfaces(
             raise DataError(
                 "Eigenfaces needs at least 2 images; got n_samples = 1: there is nothing that differs between images"
             )
+        self._check_components(*rows.shape)
         classes, codes = (None, None) if y is None else _labels(y, len(rows))
         z = standardized(rows, self.normalize).rows
         if not np.ptp(z, axis=0).any():
             raise DataError(
-                f"Eigenfaces: all {len(rows)} images are the same after their brightness and contrast are taken off "
+                f"Eigenfaces: all {len(rows)} images are the same, brightness and contrast aside "
                 f"(n_features = {rows.shape[1]}); there is nothing to learn"
             )
         half = max(1, min(len(z) // 2, z.shape[1] - (self.normalize is not None)))  # their sums are zero
@@ -160,6 +162,13 @@ class Eigenfaces(
         self.held_out_residuals_ = held
         self.threshold_ = None if held is None else threshold(held, self.level)
         return self
+
+    def _check_components(self, images: int, pixels: int) -> None:
+        """Raise DataError if there are more eigenfaces than images or pixels."""
+        if is_whole(self.n_components, 1 + (most := min(images, pixels))):
+            size = f"({images} images of {pixels} pixels); ask for {most} at most"
+            text = f"Eigenfaces: {{n_components}} is more than min(images, pixels) = {most} {size}"
+            raise DataError(message(text, n_components=self.n_components))
 
     def transform(self, X: Any) -> Array:
         """Return the coordinates of images among the eigenfaces, (n, k)."""
@@ -214,7 +223,7 @@ class Eigenfaces(
         has its own brightness and contrast again.
         """
         standard, rows = self._standard(X)
-        counts = self.counts if components is None else list(components)
+        counts = self.counts if components is None else self._counted(components)
         found = partial_reconstruction(self.pca_, standard.rows, counts).rows
         return standard.back(found).reshape(len(counts), len(rows), *(self.image_shape_ or rows.shape[1:]))
 
@@ -224,7 +233,7 @@ class Eigenfaces(
         The error is in units of each image's contrast: 1 is an image of one grey value.
         """
         standard, _ = self._standard(X)
-        counts = list(range(self.pca_.n_components_ + 1)) if components is None else list(components)
+        counts = list(range(self.pca_.n_components_ + 1)) if components is None else self._counted(components)
         y = self.pca_.transform(standard.rows)
         errors = []
         for k in counts:
@@ -261,6 +270,11 @@ class Eigenfaces(
     @property
     def _n_features_out(self) -> int:
         return int(self.pca_.n_components_)
+
+    def _counted(self, components: Sequence[int]) -> list[int]:
+        counts = list(components)
+        check_counts(counts, self.pca_.n_components_, "Eigenfaces", "components")
+        return counts
 
     def _shaped(self, rows: Array) -> Array:
         check_is_fitted(self)
@@ -310,7 +324,9 @@ class Eigenfaces(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
-        tags.classifier_tags.poor_score = True  # on tables: the mean and spread of each row are taken off
+        tags.classifier_tags.poor_score = (
+            True  # on tables: the mean of each row is subtracted, and its spread divided out
+        )
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

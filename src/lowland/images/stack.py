@@ -15,6 +15,7 @@ from ..core.cost import check_allocation
 from ..core.errors import DataError
 from ..core.message import Message, Setting
 from ..data.arraytable import ArrayTable
+from ..data.options import OptionError
 from ..data.table import Table
 
 Array = Any
@@ -128,10 +129,10 @@ def _from_table(source: Any, size: Any, mode: str | None, shape: tuple[int, ...]
         options: dict[str, Any] = {"image_size": size or "common", "image_mode": mode} if pictures else {}
         try:
             table = read_table(path, **({"format": "images"} if path.is_dir() else {}), **options)
-        except DataError as error:
-            if pictures and not path.is_dir() and "image_size" in str(error):
-                raise DataError(Message(f"{path} is neither a folder nor a file of images: ", _readable())) from error
-            raise
+        except OptionError as error:  # the format takes no options of images
+            if not pictures or path.is_dir():
+                raise
+            raise DataError(Message(f"{path} is neither a folder nor a file of images: ", _readable())) from error
     if not isinstance(table, ArrayTable):
         raise DataError(Message(f"{table.source} is a table of columns, not of images: ", _readable()))
     known = table.image_shape or shape
@@ -217,7 +218,7 @@ def _shape_of_rows(width: int, shape: tuple[int, ...] | None, source: str) -> tu
     if side * side != width:
         raise DataError(
             Message(
-                f"{source} has rows of {width} values, which is not a square: tell how they form an image with ",
+                f"{source} has rows of {width} values, which is not a square: give the shape of the images with ",
                 Setting("image_shape", (1, width)),
                 ", height and width",
             )

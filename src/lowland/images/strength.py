@@ -37,7 +37,7 @@ def linear_errors(train: Array, trial: Trial, counts: Sequence[int] | None = Non
 
 
 def kernel_errors(train: Array, trial: Trial, components: int | None, width: float | None) -> dict[Strength, float]:
-    """Return the errors of kernel PCA at the numbers of components and widths that a search on a grid looked at.
+    """Return the errors of kernel PCA at the numbers of components and widths that a grid search tried.
 
     The search goes to the best of the neighbours on the grid until none is better.
     """
@@ -61,7 +61,7 @@ def _nearest(values: Sequence[float], wanted: float) -> int:
 
 
 def _descend(error: Callable[[int, int], float], start: tuple[int, int], shape: tuple[int, int]) -> None:
-    """Go from a place of a grid to the best of its neighbours, until none is better."""
+    """Move from a point of a grid to the best of its neighbours until none is better."""
     i, j = start
     while True:
         near = [

@@ -62,8 +62,8 @@ DEGREES = {
 }
 # Metrics that compare rows by their differences: a constant added to a column changes nothing.
 MOVABLE = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "seuclidean", "mahalanobis")
-# Metrics that compare sparse rows, by products.
-SPARSE_METRICS = ("euclidean", "sqeuclidean", "cosine")
+# Metrics that compare sparse rows: by products, or city-block distances by merging the stored entries of pairs.
+SPARSE_METRICS = ("euclidean", "sqeuclidean", "cosine", "cityblock")
 # Metrics of booleans. For other numbers SciPy returns 0 or meaningless values.
 _LOGICAL = ("jaccard", "dice", "rogerstanimoto", "sokalsneath", "yule")
 # Names of metrics in other libraries, and what to use here. Minkowski is left out because it needs a power,
@@ -228,6 +228,29 @@ class SciPyMetric(Pairwise):
         return arrays.like(out, A)
 
 
+class CityBlock(SciPyMetric):
+    """Σ|x_i − y_i|; of sparse rows from the entries that either stores, by scikit-learn."""
+
+    def __init__(self) -> None:
+        super().__init__("cityblock", {})
+
+    def prepare(self, block: Array) -> Prepared:
+        """Return the rows in float64, dense or sparse."""
+        return sparse.canonical(block) if sp.issparse(block) else super().prepare(block)
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return distances."""
+        if not (sp.issparse(A) and sp.issparse(B)):
+            return super().between(sparse.filled(A), sparse.filled(B))
+        from sklearn.metrics.pairwise import manhattan_distances
+
+        with np.errstate(over="ignore", invalid="ignore"):  # of a sum that scikit-learn checks
+            out = manhattan_distances(sparse.short_numbers(A), sparse.short_numbers(B))
+        if not np.isfinite(out).all():
+            raise ScaleError("the cityblock distances of sparse rows overflow: divide the rows by a constant")
+        return np.asarray(out)
+
+
 def _require_logical(X: Array, name: str) -> None:
     other = X[(X != 0) & (X != 1)]
     if len(other):
@@ -267,6 +290,8 @@ def metric(
         return (Euclidean if spec == "euclidean" else SquaredEuclidean)(learned["shift"])
     if spec in ("cosine", "correlation"):
         return Cosine(center=spec == "correlation")
+    if spec == "cityblock":
+        return CityBlock()
     return SciPyMetric(spec, learned)
 
 

@@ -13,13 +13,13 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError
-from ..core.message import Message, Owner, Setting, message
+from ..core.message import Message, Owner, Phrase, Setting, message
 from . import sparse
 from .distances import SquaredEuclidean, metric, squared_norms
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, length, tiles
 
 KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine")
-SPARSE_KERNELS = ("linear", "poly", "rbf", "sigmoid", "cosine")  # those that compare sparse rows, by products
+SPARSE_KERNELS = KERNELS  # those that compare sparse rows
 SCALED = ("poly", "rbf", "laplacian", "sigmoid")  # those that have a γ
 _DIAGONAL_BLOCK = 64  # objects per call for k(x, x): 63 of 64 values are discarded, but few calls are made
 _SIMILARITY = "; a kernel is large for similar objects"
@@ -131,7 +131,11 @@ class KernelFunction(Function, Kernel):
     """A user's kernel, of two objects or of two blocks."""
 
     psd = False
-    doubt = ". Does the function measure distances? Then use ClassicalMDS(metric=function)" + _SIMILARITY
+    doubt = Message(
+        ". Does the function measure distances? Then use ",
+        Phrase("ClassicalMDS(metric=function)", "the method classical_mds with it as its metric"),
+        _SIMILARITY,
+    )
 
     def diagonal(self, block: Array) -> Array:
         """Return k(x, x): one call per object, or per 64 objects for a function of blocks."""
@@ -164,7 +168,11 @@ class GivenKernel(Kernel):
     """A precomputed kernel matrix, whose objects are given by their numbers."""
 
     psd = False
-    doubt = ". Are these distances? Then use ClassicalMDS(metric='precomputed')" + _SIMILARITY
+    doubt = Message(
+        ". Are these distances? Then use ",
+        Phrase("ClassicalMDS(metric='precomputed')", "--method classical_mds --set metric=precomputed"),
+        _SIMILARITY,
+    )
 
     def __init__(self, K: Array) -> None:
         self.K, self.eps = K, float(np.finfo(K.dtype).eps)

@@ -1,6 +1,7 @@
 """Sparse rows (CSR) as metrics and kernels need them: norms, unit rows, products, differences of pairs.
 
-Rules take sparse rows where products are enough: Euclidean and cosine distances, kernels of xᵀy. Rows that store many
+Rules take sparse rows where products are enough: Euclidean and cosine distances, kernels of xᵀy. City-block distances
+are sums over the entries that either row stores. Rows that store many
 entries are compared by `FilledRows` instead: a few at a time are made dense, which is faster than sparse products from
 about one entry in seven on (two blocks of 512 × 5000: 0.02 s against 0.06 s at 10 %, 0.07 s against 0.06 s at 20 %).
 """
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 from ..core import arrays
 from ..core.cost import FLOPS_PER_CORE, SPARSE_FLOPS_PER_CORE, DataShape
 from ..core.errors import DataError
-from ..core.message import Message, Owner
+from ..core.message import DENSE, Message, Owner
 from ..core.settings import threads
 from ..core.spmm import outer
 from .pairwise import TILE, Array, Pairwise, Prepared, half, length, tiles
@@ -34,8 +35,9 @@ def require_sparse_form(name: str, known: Sequence[str], owner: str, what: str) 
     raise DataError(
         Message(
             Owner(owner),
-            f"sparse rows support the {what}s {listed} and {known[-1]!r}, not {given}; use one of these, or pass "
-            "X.toarray() if it fits in memory",
+            f"sparse rows support the {what}s {listed} and {known[-1]!r}, not {given}; use one of these, or pass ",
+            DENSE,
+            " if it fits in memory",
         )
     )
 
@@ -45,6 +47,11 @@ def canonical(X: Any) -> Any:
     X = sp.csr_array(X, copy=not X.has_canonical_format) if X.format == "csr" else sp.csr_array(X)
     X.sum_duplicates()
     return X.astype(np.float64, copy=False)
+
+
+def short_numbers(X: Any) -> Any:
+    """Return sparse rows as a matrix with column numbers of 32 bits, as compiled loops of scikit-learn take them."""
+    return sp.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def row_squares(X: Any) -> Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Phrase, Setting
 from ..dimension.by_components import (
     DIMENSIONS,
     ResidualCurve,
@@ -151,8 +152,11 @@ def _of_model(model: Any, dimensions: Iterable[int] | None) -> ResidualCurve:
     numbers = tuple(range(1, len(values) + 1)) if dimensions is None else tuple(dimensions)
     if max(numbers) > len(values):
         raise ValueError(
-            f"this Isomap has {len(values)} components, so there are no {max(numbers)} dimensions; fit it with "
-            f"n_components={max(numbers)}, or give the data: residual_variance(X, dimensions={list(numbers)})"
+            Message(
+                f"this Isomap has {len(values)} components, so there are no {max(numbers)} dimensions; fit it with ",
+                Setting("n_components", max(numbers)),
+                Phrase(f", or give the data: residual_variance(X, dimensions={list(numbers)})", ""),
+            )
         )
     n = len(model.embedding_)
     return ResidualCurve(numbers, at_dimensions(values, numbers), None, "", model.n_neighbors, n, n)

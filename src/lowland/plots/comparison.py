@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..comparison.ranking import WORDS
+from ..core.message import Message, Setting
 from .panels import draw_panel, group_legend, panel_title, short_names
 from .parts import grid_lines, legend
 from .style import current, literal, new_figure, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
     from .coloring import Groups
 
 _ACROSS = 3
+_PAGE = 7.1  # inches: width of the text of a printed page, so that letters keep their size there
 
 
 def comparison(
@@ -28,6 +30,7 @@ def comparison(
     colors: Mapping[str, Sequence[Any] | None] | None = None,
     color_name: str | None = None,
     marked: str | None = None,
+    part: Literal["all", "maps", "criteria"] = "all",
 ) -> Figure:
     """Draw small maps, best first, and below them the criteria with intervals.
 
@@ -38,6 +41,7 @@ def comparison(
     colors : for each name one class a point, or None.
     color_name : heading of the legend.
     marked : the name of the recommended candidate.
+    part : "maps" or "criteria" for one of them in a figure of its own, as wide as a printed page.
 
     Examples
     --------
@@ -47,13 +51,39 @@ def comparison(
     """
     if not maps:
         raise ValueError("there is no map to draw")
-    look, short = current(), short_names(list(maps))
+    if part not in ("all", "maps", "criteria"):
+        raise ValueError(Message(Setting("part"), f" must be 'all', 'maps' or 'criteria'; got {part!r}"))
     down = -(-len(maps) // _ACROSS)
     across = min(_ACROSS, len(maps))
-    tall = 0.9 + 0.13 * len(maps) * (1 + len(next(iter(criteria.values()), ())))
-    figure = new_figure(3.0 * max(across, 2), 2.9 * down + tall)[0]
-    figure.clear()
-    upper, lower = figure.subfigures(2, 1, height_ratios=[2.9 * down, tall], squeeze=False)[:, 0]
+    high = {"maps": 2.9 * down, "criteria": 0.9 + 0.13 * len(maps) * (1 + len(next(iter(criteria.values()), ())))}
+    if part == "all":
+        figure = new_figure(3.0 * max(across, 2), sum(high.values()))[0]
+        figure.clear()
+        upper, lower = figure.subfigures(2, 1, height_ratios=list(high.values()), squeeze=False)[:, 0]
+        for half in (upper, lower):
+            half.patch.set_alpha(0.0)
+    else:
+        tall = high["criteria"] if part == "criteria" else _PAGE / _ACROSS * down
+        figure = upper = lower = new_figure(_PAGE, tall)[0]
+        figure.clear()
+    if part != "criteria":
+        _maps(upper, maps, down, across, colors, color_name, marked)
+    if part != "maps":
+        _bars(lower.subplots(), list(maps), criteria)
+    return figure
+
+
+def _maps(
+    upper: Figure | SubFigure,
+    maps: Mapping[str, Any],
+    down: int,
+    across: int,
+    colors: Mapping[str, Sequence[Any] | None] | None,
+    color_name: str | None,
+    marked: str | None,
+) -> None:
+    """Draw the small maps, with one legend."""
+    look, short = current(), short_names(list(maps))
     shared: Groups | None = None
     for number, axes in enumerate(upper.subplots(down, across, squeeze=False).ravel()):
         if number >= len(maps):
@@ -67,10 +97,6 @@ def comparison(
         axes.set_title(literal(title), fontsize=look.font, color=look.ink, fontweight=weight)
     if shared is not None:
         group_legend(upper, shared, color_name, loc="outside right center")
-    for part in (upper, lower):
-        part.patch.set_alpha(0.0)
-    _bars(lower.subplots(), list(maps), criteria)
-    return figure
 
 
 def small_map(Y: Any, color: Sequence[Any] | None = None) -> Figure:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Owner, Setting
 from ..quality.components import checked_axes, column_contributions, correlation_values, cos2_values
 from ..quality.model_axes import ModelAxes, model_axes
 from ..quality.supplementary_columns import Supplementary, supplementary
-from .component_parts import draw_arrows, draw_points, note, rewrite, zero_lines
+from .component_parts import draw_arrows, draw_points, note, rewrite, settle_note, zero_lines
 from .parts import color_bar
-from .style import axes_for, current, literal
+from .style import axes_for, current, literal, value_colors
 from .tip_names import write_tip_names
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ SCALINGS = {
     "correlation": "points: scores; arrows: correlations",
 }
 NAMES_MOST = 60  # more names of rows would cover the figure
+_NO_ROW_COLORS = (
+    " must be None, 'cos2' or 'contributions': the arrows are columns, and have no values of rows; colour the rows "
+    "of a biplot"
+)
 _REACH = 0.85  # length of the longest arrow, as a share of the distance of most points
 
 
@@ -72,7 +77,9 @@ def biplot(
     'PCA 1 (73.0 %)'
     """
     if scaling not in SCALINGS:
-        raise ValueError(f"scaling must be one of {', '.join(map(repr, SCALINGS))}; got {scaling!r}")
+        raise ValueError(
+            Message(Setting("scaling"), f" must be one of {', '.join(map(repr, SCALINGS))}; got {scaling!r}")
+        )
     found = model_axes(model, X, "biplot").with_rows("biplot")
     if names is not None and len(names) != len(found.Y):
         raise ValueError(f"got {len(names)} names for {len(found.Y)} rows")
@@ -98,6 +105,7 @@ def biplot(
     _write_columns(heading, ends, [found.names[j] for j in best], list(numbers), centres)
     if names is not None and len(names) <= NAMES_MOST:
         write_tip_names(ax, points, names, colors=[look.faint] * len(names), told=heading.counter("row"))
+    settle_note(ax, heading.title, lambda: heading.text)
     return ax
 
 
@@ -107,7 +115,7 @@ class _Heading:
     def __init__(self, ax: Axes, text: str, shown: int, total: int) -> None:
         self.ax, self._text, self._hidden = ax, text, dict[str, int]()
         self._few = "" if shown == total else f"{shown} of {total} columns"
-        self._title = note(ax, self.text)
+        self.title = note(ax, self.text)
 
     @property
     def text(self) -> str:
@@ -123,7 +131,7 @@ class _Heading:
             before = self.text
             self._hidden[what] = hidden
             if self.text != before:
-                rewrite(self.ax, self._title, self.text)
+                rewrite(self.ax, self.title, self.text)
 
         return told
 
@@ -178,8 +186,10 @@ def correlation_circle(
     >>> ax.get_ylabel()
     'PCA 2 (22.9 %)'
     """
+    if color is not None and not isinstance(color, str):
+        raise ValueError(Message(Setting("color"), _NO_ROW_COLORS))
     if color not in (None, "cos2", "contributions"):
-        raise ValueError(f"color must be None, 'cos2' or 'contributions'; got {color!r}")
+        raise ValueError(Message(Setting("color"), f" must be None, 'cos2' or 'contributions'; got {color!r}"))
     found = model_axes(model, X, "correlation_circle").with_rows("correlation_circle")
     places = _plane(axes, len(found.axes))
     table = correlation_values(found)[:, places]
@@ -187,7 +197,11 @@ def correlation_circle(
     extra = _supplementary(supplementary, found.Y)
     if extra.categories:
         name = next(iter(extra.categories))
-        raise ValueError(f"correlation_circle: column {name!r} has categories, which have no correlation; use biplot")
+        raise ValueError(
+            Message(
+                Owner("correlation_circle"), f"column {name!r} has categories, which have no correlation; use biplot"
+            )
+        )
     further = np.array([np.asarray(on.correlations)[places] for on in extra.numbers.values()]).reshape(-1, 2)
     side = 4.4 + 0.2 * current().font
     ax = axes_for(ax, side if color is None else side + 0.8, side)
@@ -202,20 +216,23 @@ def correlation_circle(
     ax.set_ylabel(literal(found.labels()[places[1]]))
     heading = _Heading(ax, "correlations of columns and axes", len(best), len(table))
     _write_columns(heading, np.vstack([tips, further]), [found.names[j] for j in best], list(extra.numbers), {})
+    settle_note(ax, heading.title, lambda: heading.text)
     return ax
 
 
 def _plane(axes: Sequence[int], n_axes: int) -> list[int]:
     places = checked_axes(axes, n_axes)
     if len(places) != 2:
-        raise ValueError(f"axes must be two numbers, such as (1, 2); got {axes!r}")
+        raise ValueError(Message(Setting("axes"), f" must be two numbers, such as (1, 2); got {axes!r}"))
     return places
 
 
 def _best(cos2: Array, n: int | None) -> Array:
     """Return the places of the n largest values, largest first."""
     if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
-        raise ValueError(f"n_arrows must be a whole number of at least 1, or None for all; got {n!r}")
+        raise ValueError(
+            Message(Setting("n_arrows"), f" must be a whole number of at least 1, or None for all; got {n!r}")
+        )
     return np.argsort(-np.round(cos2, 12), kind="stable")[:n]
 
 
@@ -315,8 +332,7 @@ def _shades(ax: Axes, values: Array, name: str) -> list[str]:
     from matplotlib.colors import Normalize, to_hex
 
     top = 1.0 if name == "cos2" else float(values.max())
-    colors = ScalarMappable(
-        Normalize(0.0, top), mpl.colormaps["viridis_r" if current().background is None else "viridis"]
-    )
+    tones = value_colors("viridis_r" if current().background is None else "viridis")
+    colors = ScalarMappable(Normalize(0.0, top), mpl.colormaps.get_cmap(tones))
     color_bar(colors, ax, "cos² in this plane" if name == "cos2" else "contribution, %")
     return [to_hex(tuple(colors.to_rgba(value))) for value in values]

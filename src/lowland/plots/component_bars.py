@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Owner, Setting
 from ..quality.components import (
     AxisTable,
     checked_axes,
@@ -18,8 +19,8 @@ from ..quality.components import (
 )
 from ..quality.model_axes import is_model, model_axes
 from .component_parts import note, text_width, zero_lines
-from .parts import color_bar
-from .style import axes_for, current, grid_of_axes, literal, shorten
+from .parts import color_bar, few_ticks
+from .style import axes_for, current, grid_of_axes, literal, room_of, shorten_all, value_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +67,9 @@ def loadings(
     labels = model_axes(model).labels() if is_model(model) else list(table.axes)
     count = min(len(table.names), top or len(table.names))
     if ax is not None and len(places) > 1:
-        raise ValueError(f"loadings: ax takes one axis; choose it by axes, such as axes=({places[0] + 1},)")
+        raise ValueError(
+            Message(Owner("loadings"), f"ax takes one axis; choose it by axes, such as axes=({places[0] + 1},)")
+        )
     size = 0.024 * current().font
     panels = (
         [ax]
@@ -80,6 +83,8 @@ def loadings(
         _bars_across(panel, values[order], [table.names[j] for j in order], tones)
         panel.axvline(0, color=current().faint, linewidth=0.8)
         panel.set_xlabel("loading" + _left_out(count, len(values)))
+    for panel, place in zip(panels, places, strict=True):  # when all panels have their size
+        few_ticks(panel, 4)
         note(panel, literal(labels[place]))
     return panels
 
@@ -170,7 +175,7 @@ def cos2(
     """
     _check_kind(of, ("columns", "rows"))
     if kind not in ("bars", "map"):
-        raise ValueError(f"kind must be 'bars' or 'map'; got {kind!r}")
+        raise ValueError(Message(Setting("kind"), f" must be 'bars' or 'map'; got {kind!r}"))
     table = _table(model, names)
     if table is None:
         table = row_cos2(model, X, names=names) if of == "rows" else column_cos2(model, X)
@@ -188,7 +193,7 @@ def cos2(
 
 def _check_kind(of: str, known: Sequence[str]) -> None:
     if of not in known:
-        raise ValueError(f"of must be one of {', '.join(map(repr, known))}; got {of!r}")
+        raise ValueError(Message(Setting("of"), f" must be one of {', '.join(map(repr, known))}; got {of!r}"))
 
 
 def _table(given: Any, names: Sequence[str] | None) -> AxisTable | None:
@@ -216,12 +221,12 @@ def _left_out(shown: int, total: int) -> str:
 
 
 def _bars_across(ax: Axes, values: Array, names: Sequence[str], colors: Sequence[str]) -> None:
-    places = np.arange(len(values))
+    places, look, room = np.arange(len(values)), current(), room_of(ax)[0]
     ax.barh(places, values, color=colors, height=0.75)
-    ax.set_yticks(places, [literal(shorten(name, 24)) for name in names])
+    letters = int(np.clip(room / (0.55 * look.font) - 12, 6, 24))  # the bars need the room of twelve letters
+    ax.set_yticks(places, [literal(name) for name in shorten_all(names, letters)])
     ax.set_ylim(len(values) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
-    ax.locator_params(axis="x", nbins=4)
     ax.grid(axis="x", color=current().faint, alpha=0.3, linewidth=0.6)
 
 
@@ -230,10 +235,10 @@ def _bars_up(ax: Axes | None, values: Array, names: Sequence[str], top: int | No
     order = np.argsort(-np.round(values, 12), kind="stable")[:top]
     look = current()
     below = 0.7 * text_width([names[j] for j in order])  # names are turned by 45 degrees
-    ax = axes_for(ax, float(np.clip(1.6 + 0.035 * look.font * len(order), 4.5, 12.0)), 3.2 + below)
+    ax = axes_for(ax, float(np.clip(1.6 + 0.5 * below + 0.035 * look.font * len(order), 4.5, 12.0)), 3.2 + below)
     colors = [look.accent if mean is None or values[j] >= mean else look.faint for j in order]
     ax.bar(np.arange(len(order)), values[order], color=colors, width=0.75)
-    ax.set_xticks(np.arange(len(order)), [literal(shorten(names[j], 24)) for j in order])
+    ax.set_xticks(np.arange(len(order)), [literal(name) for name in shorten_all([names[j] for j in order], 24)])
     ax.tick_params(axis="x", length=0, rotation=45 if max(len(names[j]) for j in order) > 4 or len(order) > 12 else 0)
     for text in ax.get_xticklabels():
         text.set(
@@ -246,17 +251,17 @@ def _bars_up(ax: Axes | None, values: Array, names: Sequence[str], top: int | No
 
 def _map_of_rows(model: Any, X: Any, axes: Sequence[int], values: Array, ax: Axes | None) -> Axes:
     if not is_model(model):
-        raise ValueError("cos2: kind='map' of rows needs a fitted model and rows, not an array")
+        raise ValueError(Message(Owner("cos2"), "kind='map' of rows needs a fitted model and rows, not an array"))
     found = model_axes(model, X, "cos2")
     places = checked_axes(axes, len(found.axes))
     if len(places) != 2:
-        raise ValueError(f"cos2: a map has two axes, such as (1, 2); got {axes!r}")
+        raise ValueError(Message(Owner("cos2"), f"a map has two axes, such as (1, 2); got {axes!r}"))
     look, Y = current(), found.Y[:, places]
     ax = axes_for(ax, 7.0, 5.4)
     order = np.argsort(values, kind="stable")  # well represented rows on top
     size = float(np.clip(20_000 / len(Y), 5, 26)) * look.marker
-    marks = ax.scatter(Y[order, 0], Y[order, 1], c=values[order], s=size, cmap="viridis", vmin=0, vmax=1, linewidths=0,
-                       rasterized=len(Y) > 5000)  # fmt: skip
+    marks = ax.scatter(Y[order, 0], Y[order, 1], c=values[order], s=size, cmap=value_colors(), vmin=0, vmax=1,
+                       linewidths=0, rasterized=len(Y) > 5000)  # fmt: skip
     color_bar(marks, ax, "cos² in this plane")
     zero_lines(ax)
     labels = found.labels()
@@ -270,9 +275,9 @@ def _map_of_columns(table: AxisTable, top: int | None, ax: Axes | None) -> Axes:
     look = current()
     order = np.argsort(-np.round(table.values.sum(axis=1), 12), kind="stable")[:top]
     ax = axes_for(ax, 1.6 + text_width(table.names) + 0.5 * len(table.axes), 1.2 + 0.027 * look.font * len(order))
-    image = ax.imshow(table.values[order], cmap="viridis", vmin=0, vmax=1, aspect="auto")
+    image = ax.imshow(table.values[order], cmap=value_colors(), vmin=0, vmax=1, aspect="auto")
     ax.set_xticks(range(len(table.axes)), [literal(name) for name in table.axes], rotation=45, ha="right")
-    ax.set_yticks(range(len(order)), [literal(shorten(table.names[j], 24)) for j in order])
+    ax.set_yticks(range(len(order)), [literal(name) for name in shorten_all([table.names[j] for j in order], 24)])
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)

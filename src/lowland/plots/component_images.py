@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Owner, Phrase
 from ..data.pixels import pixel_shape
 from ..methods.steps.chain import split_at_method
 from ..quality.model_axes import dense, is_model, model_axes
@@ -172,7 +173,11 @@ def _components(model: Any, mean: bool) -> tuple[Array, list[str], Array | None]
     if not is_model(model):
         V = dense(model)
         if V.ndim != 2 or 0 in V.shape:
-            raise ValueError(f"eigenimages: give a fitted model or an array of components, (k, pixels); got {V.shape}")
+            raise ValueError(
+                Message(
+                    Owner("eigenimages"), f"give a fitted model or an array of components, (k, pixels); got {V.shape}"
+                )
+            )
         return V, [str(i + 1) for i in range(len(V))], None
     found = model_axes(model, None, "eigenimages", linear=True)
     _, method, _ = split_at_method(model)
@@ -189,7 +194,10 @@ def _shape(shape: tuple[int, ...] | None, model: Any, pixels: int) -> tuple[int,
         found = pixel_shape(model_axes(model, None, "eigenimages").names) if is_model(model) else None
         if found is None:
             raise ValueError(
-                "the columns are not named as pixels (pixel_0_0, pixel_0_1, …); give shape=(height, width)"
+                Message(
+                    "the columns are not named as pixels (pixel_0_0, pixel_0_1, …); ",
+                    Phrase("give shape=(height, width)", "only tables of images have such names"),
+                )
             )
         return found
     sizes = tuple(int(part) for part in shape)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .coloring import Scale, read_colors
 from .group_points import RASTER_ABOVE, draw_groups
-from .legends import group_keys
-from .parts import color_bar
-from .style import current, literal, shorten
+from .legends import add_legend, group_keys
+from .parts import break_title, color_bar, fit_title
+from .style import current, value_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,24 +41,15 @@ def draw_points(ax: Axes, x: Array, y: Array, color: Any = None, color_name: str
         _draw_scale(ax, x, y, found, color_name, style)
     else:
         draw_groups(ax, np.column_stack([x, y]), found, style)
-        legend(ax, handles=group_keys(found), title=literal(shorten(color_name)) if color_name else None)
+        add_legend(ax, group_keys(found), color_name)
 
 
 def _draw_scale(ax: Axes, x: Array, y: Array, scale: Scale, name: str | None, style: dict[str, Any]) -> None:
     known = scale.present
     if not known.all():
         ax.scatter(x[~known], y[~known], color=current().faint, **style)
-    marks = ax.scatter(x[known], y[known], c=scale.values[known], cmap="viridis", **style)
+    marks = ax.scatter(x[known], y[known], c=scale.values[known], cmap=value_colors(), **style)
     color_bar(marks, ax, name or "")
-
-
-def legend(ax: Axes, **options: Any) -> None:
-    """Add a legend without a frame, right of the axes."""
-    look = current()
-    box = ax.legend(
-        loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=look.font, labelcolor=look.ink, **options
-    )
-    box.get_title().set(color=look.ink, fontsize=look.font)
 
 
 def draw_arrows(ax: Axes, tips: Array, color: str | Sequence[str], *, dashed: bool = False) -> None:
@@ -93,16 +83,24 @@ def note(ax: Axes, text: str) -> Text:
     """Write a small line above the axes, left; in several lines where the figure is narrow."""
     look = current()
     title = ax.set_title(text, loc="left", fontsize=look.font, color=look.ink)
-    rewrite(ax, title, text)
+    fit_title(ax, title)
     return title
 
 
 def rewrite(ax: Axes, title: Text, text: str) -> None:
-    """Change the text of a note, whose look stays."""
+    """Change the text of a note while the figure is drawn; its look stays."""
+    lines = title.get_text().count("\n")
     title.set_text(text)
-    figure: Any = ax.figure
-    spec = ax.get_subplotspec()
-    room = figure.bbox.width * (ax.get_position() if spec is None else spec.get_position(figure)).width
-    width = title.get_window_extent().width
-    if width > room > 0:  # a longer line would make the layout shrink the axes
-        title.set_text(textwrap.fill(text, max(12, int(len(text) * room / width)), break_long_words=False))
+    break_title(ax, title)
+    missing = lines - title.get_text().count("\n")  # with fewer lines the axes would grow, and names find room again
+    title.set_text("\n" * max(missing, 0) + title.get_text())
+
+
+def settle_note(ax: Axes, title: Text, text: Callable[[], str]) -> None:
+    """Break a note whose text changes while the figure is drawn, until its lines stay."""
+    for _ in range(4):
+        before = title.get_text()
+        rewrite(ax, title, text())
+        ax.figure.figure.draw_without_rendering()
+        if title.get_text() == before:
+            return

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..core.message import Message, Setting
+
 Array = Any
 
 
@@ -32,10 +34,11 @@ def axis_numbers(axes: Sequence[int | str], n: int, names: Sequence[str] | None 
     if n == 1 and tuple(axes) == (1, 2):
         return [0]  # the default, of an embedding that is a strip
     if isinstance(axes, str) or not 1 <= len(axes) <= 3:
-        raise ValueError(f"axes must be one, two or three numbers or names, such as (1, 2); got {axes!r}")
+        allowed = f" must be one, two or three numbers or names, such as (1, 2); got {axes!r}"
+        raise ValueError(Message(Setting("axes"), allowed))
     found = [_axis_number(axis, n, names or []) for axis in axes]
     if len(set(found)) < len(found):
-        raise ValueError(f"axes must differ; got {tuple(axes)!r}")
+        raise ValueError(Message(Setting("axes"), f" must differ; got {tuple(axes)!r}"))
     return found
 
 
@@ -47,13 +50,18 @@ def _axis_number(axis: int | str, n: int, names: Sequence[str]) -> int:
         if axis in short:
             return short.index(axis)
         known = ", ".join(map(repr, short)) if short else f"the numbers 1 to {n}; they have no names"
-        raise ValueError(f"axes: {axis!r} is not an axis of this embedding; its axes are {known}")
+        unknown = f": {axis!r} is not an axis of this embedding; its axes are {known}"
+        raise ValueError(Message(Setting("axes"), unknown))
     number = int(axis)
     if not 1 <= number <= n:
         have = "1 coordinate" if n == 1 else f"{n} coordinates"
         raise ValueError(
-            f"axes: there is no axis {number}: the embedding has {have}, counted from 1; "
-            f"fit with n_components={max(number, 2)} or more"
+            Message(
+                Setting("axes"),
+                f": there is no axis {number}: the embedding has {have}, counted from 1; fit with ",
+                Setting("n_components", max(number, 2)),
+                " or more",
+            )
         )
     return number - 1
 

@@ -12,7 +12,7 @@ from ..quality.column_groups_result import ColumnGroups
 from ..quality.column_order import ColumnCorrelations, ordered_correlations
 from .component_parts import diverging
 from .parts import color_bar, heading
-from .style import axes_for, current, literal, shorten
+from .style import axes_for, current, literal, room_of, shorten, shorten_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,6 +88,7 @@ def column_groups(X: Any, *, numbers: bool | None = None, ax: Axes | None = None
             ax.add_patch(box)
         start = stop
     heading(ax, X.drawn_words, "frames: columns that move together" if ax.patches else "")
+    _fit_numbers(ax, len(groups))
     return ax
 
 
@@ -106,7 +107,8 @@ def _heat_map(found: ColumnCorrelations, numbers: bool | None, ax: Axes | None) 
         spine.set_visible(False)
     color_bar(image, ax, "correlation").set_ticks([-1, -0.5, 0, 0.5, 1])
     if d <= NAMES_MOST:
-        _fit_names(ax, [literal(shorten(name, _LONGEST)) for name in found.names])
+        letters = int(np.clip(min(room_of(ax)) / (1.1 * look.font) - 10, 8, _LONGEST))  # cells need room, too
+        _fit_names(ax, [literal(name) for name in shorten_all(found.names, letters)])
     else:
         ax.set(xticks=[], yticks=[], xlabel=f"{d} columns")
     if numbers if numbers is not None else d <= _NUMBERS_MOST:
@@ -130,12 +132,18 @@ def _fit_names(ax: Axes, labels: list[str]) -> None:
 
 
 def _write_numbers(ax: Axes, image: Any, values: Any) -> None:
-    figure: Any = ax.figure
-    figure.draw_without_rendering()
-    cell = ax.bbox.width / len(values) * 72 / figure.dpi
-    size = min(current().font - 1, cell / 2.5)  # four characters fit in a cell
     for i, j in np.ndindex(values.shape):
         r, g, b, _ = image.cmap(image.norm(values[i, j]))
         color = "white" if 0.299 * r + 0.587 * g + 0.114 * b < 0.55 else "black"
         text = f"{values[i, j]:.2f}".replace("0.", ".") if abs(values[i, j]) < 0.995 else f"{values[i, j]:.0f}"
-        ax.text(j, i, text.replace("-", "−"), ha="center", va="center", fontsize=size, color=color)
+        ax.text(j, i, text.replace("-", "−"), ha="center", va="center", color=color)
+    _fit_numbers(ax, len(values))
+
+
+def _fit_numbers(ax: Axes, count: int) -> None:
+    """Choose the size of the numbers by that of the cells, ``count`` in a row, by a layout of the figure."""
+    figure: Any = ax.figure
+    figure.draw_without_rendering()
+    cell = ax.bbox.width / count * 72 / figure.dpi
+    for text in ax.texts:
+        text.set_fontsize(min(current().font - 1, cell / 2.8))  # four characters fit in a cell

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dimension.result import Estimate
-from .parts import grid_lines, legend, log_axis, outline, plain_numbers
+from .parts import grid_lines, legend, log_axis, plain_numbers
 from .style import axes_for, current, grid_of_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHOWN = 40  # most eigenvalues drawn
+_MOST_OF_NAME = 0.7  # share of the width of the axes that a name may take at the right
 
 
 def dimension(X: Any, *, ax: Axes | Sequence[Axes] | None = None, **options: Any) -> list[Axes]:
@@ -108,23 +109,32 @@ def _draw_spectrum(axes: Axes, found: Estimate) -> None:
     plain_numbers(axes.yaxis, FixedLocator([step * 10.0**p for p in powers for step in steps if step * 10.0**p <= 100]))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    for row, (after, name) in enumerate(cuts):
-        axes.axvline(after + 0.5, color=look.faint, linewidth=look.line / 1.5, linestyle=(0, (3, 3)))
-        late = after > 0.6 * len(values)
-        label = axes.annotate(
-            f"{name.replace('_', ' ')} {after}",
-            (after + 0.5, 0.97 - 0.06 * row * look.font / 9),
-            xycoords=axes.get_xaxis_transform(),
-            xytext=(-3 if late else 3, 0),
-            textcoords="offset points",
-            ha="right" if late else "left",
-            va="top",
-            fontsize=look.font - 1,
-            color=look.ink,
-        )
-        outline(label)
+    axes.spines["left"].set_bounds(least / 2, 100)  # the names are above the scale
     axes.set_xlim(0.3, len(values) + 1.0)
+    _name_cuts(axes, cuts, len(values))
     axes.set_title(f"linear: {found.consensus['linear']:.0f}", color=look.ink, fontsize=look.font + 1)
     axes.set_xlabel("component")
     axes.set_ylabel("share of variance, %")
     grid_lines(axes, "y")
+
+
+def _name_cuts(axes: Axes, cuts: list[tuple[int, str]], count: int) -> None:
+    """Draw a line after the components that each rule counts, up to its name at the right, which no line crosses."""
+    look, tops, labels = current(), dict[int, float](), []
+    for row, (after, name) in enumerate(cuts):  # the smaller a count, the higher is its name
+        height = 0.97 - 0.06 * row * look.font / 9
+        tops.setdefault(after, height)
+        place, near = (after + 0.5, height), dict[str, Any](xytext=(3, 0), textcoords="offset points")
+        words = f"{name.replace('_', ' ')} {after}"
+        look_of: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": look.font - 1, "color": look.ink}
+        labels.append(axes.annotate(words, place, xycoords=axes.get_xaxis_transform(), **near, **look_of))
+    for after, top in tops.items():
+        axes.axvline(after + 0.5, 0, top, color=look.faint, linewidth=look.line / 1.5, linestyle=(0, (3, 3)))
+    axes.figure.figure.draw_without_rendering()
+    low, high = axes.get_xlim()
+    for label, (after, _) in zip(labels, cuts, strict=True):
+        share = (label.get_window_extent().width + 8) / axes.bbox.width
+        if share < _MOST_OF_NAME:
+            high = max(high, low + (after + 0.5 - low) / (1 - share))
+    axes.set_xlim(low, high)
+    axes.set_xticks([place for place in axes.get_xticks() if low <= place <= count])

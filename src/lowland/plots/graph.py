@@ -13,10 +13,12 @@ from ..graph.paths import Path, shortest_path
 from ..pairs.distances import learn
 from ..pairs.distances import metric as bind
 from .coloring import Groups, group_style, read_colors
+from .component_parts import note
 from .coordinates import check_order
-from .parts import color_bar, heading, legend
+from .legends import add_legend, fit_space, group_keys, key
+from .parts import color_bar
 from .scatter import label_axes
-from .style import axes_for, current, literal, shorten
+from .style import axes_for, current, shorten, value_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,14 +83,23 @@ def neighbor_graph(
     places = places[:, :2] if flat else places
     axes = axes_for(ax, 6.4, 5.4, projection="3d" if places.shape[1] == 3 else None)
     drawn, total = _draw_edges(axes, graph, places, behind=path is not None)
-    _draw_points(axes, places, color, color_name, behind=path is not None)
+    handles = _draw_points(axes, places, color, color_name, behind=path is not None)
+    grouped, bars = bool(handles), axes.figure.axes[-1] is not axes
     if path is not None:
         found = shortest_path(graph, *path)
-        _draw_path(axes, places, found, _direct(data, metric, *path), "" if X is None else " in the data")
+        handles += _draw_path(axes, places, found, _direct(data, metric, *path), "" if X is None else " in the data")
     axes.autoscale_view()
     label_axes(axes, [""] * places.shape[1], range(places.shape[1]), meaningful=X is None)
     edges = f"{total:,} edges" if drawn == total else f"{drawn:,} of {total:,} edges drawn"
-    heading(axes, f"{n_neighbors} nearest neighbours of {graph.n:,} points, {edges}")
+    said = f"{n_neighbors} nearest neighbours of {graph.n:,} points, {edges}"
+    if bars and handles:
+        add_legend(axes, handles, said, above=True)
+    else:
+        add_legend(axes, handles, color_name if grouped else None)
+    if places.shape[1] == 3:
+        fit_space(axes)
+    if not (bars and handles):
+        note(axes, said)
     return axes
 
 
@@ -134,7 +145,8 @@ def _draw_edges(axes: Any, graph: Graph, places: Array, *, behind: bool) -> tupl
     return len(i), total
 
 
-def _draw_points(axes: Any, places: Array, color: Any, name: str | None, *, behind: bool) -> None:
+def _draw_points(axes: Any, places: Array, color: Any, name: str | None, *, behind: bool) -> list[Any]:
+    """Draw the points; return entries of the legend for their groups."""
     look, n = current(), len(places)
     style: dict[str, Any] = {"s": look.marker * float(np.clip(8_000 / n, 3, 24)), "linewidths": 0, "zorder": 2}
     style["alpha"] = 0.5 if behind else 0.9
@@ -144,37 +156,36 @@ def _draw_points(axes: Any, places: Array, color: Any, name: str | None, *, behi
     if read is None:
         axes.scatter(*places.T, color=look.accent, **style)
     elif isinstance(read, Groups):
-        for code, label in enumerate(read.labels):
+        for code in range(len(read.labels)):
             tone, shape = group_style(code, read)
             here = read.codes == code
             marker = "." if shape == "x" else shape  # a cross is drawn by lines, and these marks have none
-            axes.scatter(*places[here].T, color=tone, marker=marker, label=literal(shorten(label)), **style)
-        legend(axes, title=literal(shorten(name)) if name else None, loc="center left", bbox_to_anchor=(1.01, 0.5))
+            axes.scatter(*places[here].T, color=tone, marker=marker, **style)
+        return group_keys(read)
     else:
         there = read.present
         axes.scatter(*places[~there].T, color=look.faint, **style)
-        marks = axes.scatter(*places[there].T, c=read.values[there], cmap="viridis", **style)
+        marks = axes.scatter(*places[there].T, c=read.values[there], cmap=value_colors(), **style)
         color_bar(marks, axes, shorten(name or ""))
+    return []
 
 
-def _draw_path(axes: Any, places: Array, found: Path, direct: float, where: str) -> None:
-    """Draw a path and the straight line between its ends, with their lengths in the data."""
+def _draw_path(axes: Any, places: Array, found: Path, direct: float, where: str) -> list[Any]:
+    """Draw a path and the straight line between its ends; return entries of the legend with their lengths."""
     look = current()
     steps = len(found.points) - 1
     ends = places[found.points[[0, -1]]]
     way = places[found.points]
-    lines = [
-        *axes.plot(*way.T, color=look.second, linewidth=1.8 * look.line, zorder=5, solid_capstyle="round"),
-        *axes.plot(*ends.T, color=look.ink, linewidth=look.line, linestyle="--", zorder=6),
-    ]
+    path: dict[str, Any] = {"color": look.second, "linewidth": 1.8 * look.line, "linestyle": "-"}
+    straight: dict[str, Any] = {"color": look.ink, "linewidth": look.line, "linestyle": "--"}
+    axes.plot(*way.T, zorder=5, solid_capstyle="round", **path)
+    axes.plot(*ends.T, zorder=6, **straight)
     axes.scatter(*ends.T, color=look.ink, s=30 * look.marker, zorder=7, linewidths=0)
-    lines[0].set_label(f"shortest path{where}: {found.length:.3g} ({steps} edge{'' if steps == 1 else 's'})")
-    lines[1].set_label(f"straight line{where}: {direct:.3g}")
-    before = axes.get_legend()
-    below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
-    legend(axes, handles=lines, **({"loc": "upper left"} if hasattr(axes, "zaxis") else below))
-    if before is not None:
-        axes.add_artist(before)
+    edges = f"({steps} edge{'' if steps == 1 else 's'})"
+    return [
+        key(f"shortest path{where}: {found.length:.3g} {edges}", **path),
+        key(f"straight line{where}: {direct:.3g}", **straight),
+    ]
 
 
 def _direct(X: Any, metric: Metric, i: int, j: int) -> float:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Setting
 from ..methods.network.prototypes import TOPOLOGIES, Grid
 from .parts import color_bar, heading
-from .style import axes_for, current, grid_of_axes, literal, room_of, shorten
+from .style import axes_for, current, grid_of_axes, literal, room_of, shorten_all, value_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +46,7 @@ def draw_units(
     cells = PolyCollection(
         list(places[:, None, :] + cell),
         array=V.ravel(),
-        cmap=colors,
+        cmap=value_colors(colors),
         edgecolors="face",  # no seams between cells
         linewidths=0.3,
     )
@@ -60,7 +61,9 @@ def draw_units(
 
 def _grid(shape: tuple[int, ...], topology: str) -> Grid:
     if topology not in TOPOLOGIES:
-        raise ValueError(f"topology must be {' or '.join(map(repr, TOPOLOGIES))}; got {topology!r}")
+        raise ValueError(
+            Message(Setting("topology"), f" must be {' or '.join(map(repr, TOPOLOGIES))}; got {topology!r}")
+        )
     return Grid((shape[0], shape[1]), topology)
 
 
@@ -179,7 +182,7 @@ def component_planes(
     names: Sequence[str] | None = None,
     ax: Axes | Sequence[Axes] | None = None,
 ) -> list[Axes]:
-    """Draw the prototypes' values of each column over the map, each column on its own scale.
+    """Draw the prototypes' values of each column over the map, each on its own scale; its ends are below the name.
 
     Parameters
     ----------
@@ -195,8 +198,8 @@ def component_planes(
     Examples
     --------
     >>> panels = component_planes([[[0.1, 0.4]], [[2.0, 1.0]]], names=["height", "weight"])
-    >>> [axes.get_title() for axes in panels]
-    ['height', 'weight']
+    >>> [axes.get_title().splitlines() for axes in panels]
+    [['height', '0.1 to 0.4'], ['weight', '1 to 2']]
     """
     if _is_model(units):
         names = getattr(units, "feature_names_in_", None) if names is None else names
@@ -212,12 +215,24 @@ def component_planes(
         )
     look = current()
     panels = _panels(V, topology, ax)
-    for k, axes in enumerate(panels):
-        draw_units(axes, V[k], topology)
-        letters = int(room_of(axes)[0] / (0.58 * look.font))  # that the width of a panel holds
-        name = shorten(str(k) if names is None else str(names[k]), max(letters, 6))
-        axes.set_title(literal(name), fontsize=look.font, color=look.ink)
+    letters = max(int(min(room_of(axes)[0] for axes in panels) / (0.68 * look.font)), 6)  # that a panel holds
+    short = shorten_all([str(k) for k in range(len(V))] if names is None else [str(name) for name in names], letters)
+    for axes, values, name in zip(panels, V, short, strict=True):
+        draw_units(axes, values, topology)
+        axes.set_title(f"{literal(name)}\n{_range(values, letters)}", fontsize=look.font, color=look.ink)
     return panels
+
+
+def _range(values: Any, letters: int) -> str:
+    """Return the ends of a scale, in at most so many letters where two digits are enough for that.
+
+    >>> _range(np.array([0.125, 12.0]), 15), _range(np.array([2.0]), 15)
+    ('0.125 to 12', 'all 2')
+    """
+    ends = dict.fromkeys([float(np.min(values)), float(np.max(values))])
+    texts = [" to ".join(f"{end:.{digits}g}" for end in ends) for digits in (3, 2)]
+    text = texts[0] if len(texts[0]) <= letters else texts[1]
+    return text if len(ends) > 1 else f"all {text}"
 
 
 def _panels(V: Any, topology: str, ax: Any) -> list[Axes]:
@@ -233,7 +248,7 @@ def _panels(V: Any, topology: str, ax: Any) -> list[Axes]:
     size = max(1.1, 6.4 / across) * large
     wide, high = np.ptp(_grid(V.shape[1:], topology).positions(), axis=0) + 1
     tall = float(np.clip(high / wide, 0.2, 5.0))
-    panels = grid_of_axes(down, across, width=size, height=size * tall + 0.3 * large)
+    panels = grid_of_axes(down, across, width=size, height=size * tall + 0.47 * large)
     for unused in panels[len(V) :]:
         unused.remove()
     return panels[: len(V)]

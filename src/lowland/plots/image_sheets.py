@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from .component_images import IMAGES_MOST, draw_image, eigenimages, reconstructions
 from .style import axes_for, current, grid_of_axes, literal, shorten
 
@@ -27,14 +28,17 @@ DIFFERENCES = 99.5  # per cent of the differences that stay inside the colours
 def eigenfaces(model: Eigenfaces, X: Any = None, kind: str = "eigenfaces", **options: Any) -> Any:
     """Draw the sheets of `Eigenfaces.plot`."""
     if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}")
+        raise ValueError(Message(Setting("kind"), f" must be one of {', '.join(map(repr, KINDS))}; got {kind!r}"))
     if kind != "eigenfaces" and X is None:
         raise ValueError(f"kind {kind!r} draws images: give them as X")
     if kind == "errors":
         return _errors(model, X, **options)
     if model.image_shape_ is None:
         raise DataError(
-            f"the rows have {model.n_features_in_} pixels, which is not a square: fit with image_shape=(height, width)"
+            Message(
+                f"the rows have {model.n_features_in_} pixels, which is not a square: fit with ",
+                Setting("image_shape"),
+            )
         )
     if kind == "eigenfaces":
         return eigenimages(model.pca_, model.image_shape_, **options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from .subject import Subject
+from .subject import PlottedModel
 
 Reason = str | None  # why a figure cannot be drawn, or None
 ROWS = "rows"
@@ -29,12 +29,12 @@ class Kind(NamedTuple):
     name: str
     summary: str
     home: str
-    arguments: Callable[[Subject], tuple[tuple[Any, ...], dict[str, Any]]]
-    refuses: Callable[[Subject], Reason]
+    arguments: Callable[[PlottedModel], tuple[tuple[Any, ...], dict[str, Any]]]
+    refuses: Callable[[PlottedModel], Reason]
     needs: str = ""
     of_columns: bool = False
 
-    def suits(self, of: Subject) -> bool:
+    def suits(self, of: PlottedModel) -> bool:
         """Return whether the figure tells something of a model: pixels are shown as images, other columns by name."""
         if of.pixels is not None:
             return not self.of_columns
@@ -44,28 +44,28 @@ class Kind(NamedTuple):
 # -- arguments --------------------------------------------------------------------------------------------
 
 
-def _map(of: Subject) -> Any:
+def _map(of: PlottedModel) -> Any:
     return (of.Y,), {"labels": of.labels, "meaningful_axes": of.meaningful_axes}
 
 
-def _units_and_rows(of: Subject) -> Any:
+def _units_and_rows(of: PlottedModel) -> Any:
     return (of.method, of.rows), {}
 
 
-def _whole(of: Subject) -> Any:
+def _whole(of: PlottedModel) -> Any:
     """The whole model or Pipeline: these functions find the method and the rows before it themselves."""
     return (of.model, of.X), {}
 
 
-def _shares(of: Subject) -> Any:
+def _shares(of: PlottedModel) -> Any:
     return (of.model, of.X), {}
 
 
-def _method(of: Subject) -> Any:
+def _method(of: PlottedModel) -> Any:
     return (of.method,), {}
 
 
-def _shape(of: Subject) -> dict[str, Any]:
+def _shape(of: PlottedModel) -> dict[str, Any]:
     """The shape of images that the names of the columns tell, or that of squares, if they may be squares."""
     if of.pixels is not None:
         return {"shape": of.pixels}
@@ -73,54 +73,54 @@ def _shape(of: Subject) -> dict[str, Any]:
     return {"shape": (side, side)} if side * side == of.method.n_features_in_ else {}
 
 
-def _eigenimages(of: Subject) -> Any:
+def _eigenimages(of: PlottedModel) -> Any:
     return (of.model,), _shape(of)
 
 
-def _images(of: Subject) -> Any:
+def _images(of: PlottedModel) -> Any:
     """Images spread over all rows, which often are in the order of groups, from none to all components."""
     k, n = of.method.n_components_, len(of.Y)
     rows = [i * n // _EXAMPLES for i in range(_EXAMPLES)] if n > _EXAMPLES else list(range(n))
     return (of.model, of.X), _shape(of) | {"k": sorted({0, k // 4, k // 2, k}), "rows": rows}
 
 
-def _table(of: Subject) -> Any:
+def _table(of: PlottedModel) -> Any:
     return (of.X,), {}
 
 
-def _judged(of: Subject) -> Any:
+def _judged(of: PlottedModel) -> Any:
     rows, metric = of.judged
     return (of.Y, rows), {"metric": metric}
 
 
-def _judged_map(of: Subject) -> Any:
+def _judged_map(of: PlottedModel) -> Any:
     given, options = _judged(of)
     return given, {**options, "labels": of.labels, "meaningful_axes": of.meaningful_axes}
 
 
-def _judged_rows(of: Subject) -> Any:
+def _judged_rows(of: PlottedModel) -> Any:
     rows, metric = of.judged
     return (rows,), {"metric": metric}
 
 
-def _stress(of: Subject) -> Any:
+def _stress(of: PlottedModel) -> Any:
     given, options = _judged_rows(of)
     return given, {**options, "method": "nonmetric" if type(of.method).__name__ == "NonmetricMDS" else "metric"}
 
 
-def _residuals(of: Subject) -> Any:
+def _residuals(of: PlottedModel) -> Any:
     if of.X is None:
         return (of.method,), {}
     given, options = _judged_rows(of)
     return given, {**options, "n_neighbors": _neighbors(of)}
 
 
-def _graph(of: Subject) -> Any:
+def _graph(of: PlottedModel) -> Any:
     given, options = _judged(of)
     return (given[0][:, :3], given[1]), {**options, "n_neighbors": _neighbors(of)}
 
 
-def _neighbors(of: Subject) -> int:
+def _neighbors(of: PlottedModel) -> int:
     """The number of neighbours of the method, or 10; t-SNE's has another meaning."""
     k = of.method.get_params(deep=False).get("n_neighbors") if hasattr(of.method, "pieces_") else None
     return min(k or 10, len(of.Y) - 1)
@@ -129,53 +129,53 @@ def _neighbors(of: Subject) -> int:
 # -- what prevents a figure -------------------------------------------------------------------------------
 
 
-def _has(attribute: str, what: str) -> Callable[[Subject], Reason]:
+def _has(attribute: str, what: str) -> Callable[[PlottedModel], Reason]:
     """Return the check that a method has learned an attribute."""
 
-    def check(of: Subject) -> Reason:
+    def check(of: PlottedModel) -> Reason:
         return None if getattr(of.method, attribute, None) is not None else f"{of.title} has no {what}"
 
     return check
 
 
-def _both(*checks: Callable[[Subject], Reason]) -> Callable[[Subject], Reason]:
-    def check(of: Subject) -> Reason:
+def _both(*checks: Callable[[PlottedModel], Reason]) -> Callable[[PlottedModel], Reason]:
+    def check(of: PlottedModel) -> Reason:
         return next((reason for one in checks if (reason := one(of)) is not None), None)
 
     return check
 
 
-def _keeps_map(of: Subject) -> Reason:
+def _keeps_map(of: PlottedModel) -> Reason:
     """The coordinates must be known; a SOM places rows on its grid, which `u_matrix` draws."""
     return None if of.has_map else f"{of.title} does not keep the coordinates of its training rows"
 
 
-def _numbers(of: Subject) -> Reason:
+def _numbers(of: PlottedModel) -> Reason:
     return "its input is a matrix of pairwise values, not columns" if of.method._fitted_pairwise else None
 
 
-def _distances(of: Subject) -> Reason:
+def _distances(of: PlottedModel) -> Reason:
     if getattr(of.method, "kernel", None) == "precomputed":
         return "its input is a matrix of similarities, not distances"
     return None
 
 
-def _places(of: Subject) -> Reason:
+def _places(of: PlottedModel) -> Reason:
     few = of.method.n_components_ < 2
     return "its map has one coordinate, and a graph is drawn in 2 or 3 dimensions" if few else _distances(of)
 
 
-def _is_plane(of: Subject) -> Reason:
+def _is_plane(of: PlottedModel) -> Reason:
     flat = of.method is of.model and of.method.n_features_in_ == 2 and _variances(of) is None
     return None if flat else "it is drawn of PCA of two columns"
 
 
-def _has_pixels(of: Subject) -> Reason:
+def _has_pixels(of: PlottedModel) -> Reason:
     few = of.method.n_features_in_ < FEWEST_PIXELS and of.pixels is None
     return f"its rows have {of.method.n_features_in_} columns, too few for images" if few else _numbers(of)
 
 
-def _has_residuals(of: Subject) -> Reason:
+def _has_residuals(of: PlottedModel) -> Reason:
     known = of.X is not None or hasattr(of.method, "residual_variance_")
     return None if known else f"{of.title} keeps no residual variances"
 
@@ -185,12 +185,12 @@ has_no_grid = _has("codebook_", "grid of prototypes")
 _variances = _has("explained_variance_ratio_", "shares of variance")
 
 
-def _weighted(of: Subject) -> Reason:
+def _weighted(of: PlottedModel) -> Reason:
     """Loadings of components that are not orthonormal are scaled by the variances of the rows."""
     return None if of.X is not None or _variances(of) is None else f"{of.title} has no shares of variance"
 
 
-def _spectrum(of: Subject) -> Reason:
+def _spectrum(of: PlottedModel) -> Reason:
     names = ("spectrum_", "eigenvalues_")
     known = any(getattr(of.method, name, None) is not None for name in names)
     return None if known else f"{of.title} has no eigenvalues"
@@ -279,14 +279,14 @@ TABLE: tuple[Kind, ...] = (
     ),
     Kind(
         "eigenimages",
-        "the components as images; shape= is their height and width",
+        "the components as images, of the height and width in ``shape``",
         IMAGES,
         _eigenimages,
         _both(_components, _has_pixels),
     ),
     Kind(
         "reconstructions",
-        "images beside what the map keeps of them; shape= as above",
+        "images beside what the map keeps of them, of the height and width in ``shape``",
         IMAGES,
         _images,
         _both(_components, _has_pixels),

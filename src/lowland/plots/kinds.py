@@ -6,8 +6,9 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from ..core.message import Message, Phrase
 from .kind_table import KINDS, ROWS, TABLE, Kind, has_no_grid
-from .subject import Subject
+from .subject import PlottedModel
 
 
 def plot(model: Any, X: Any = None, kind: str | None = None, *, ax: Any = None, **options: Any) -> Any:
@@ -40,25 +41,42 @@ def plot(model: Any, X: Any = None, kind: str | None = None, *, ax: Any = None, 
     >>> plot(lowland.Isomap().fit(X), X, kind="shepard").get_ylabel()
     'distance in the map'
     """
-    of = Subject(model, X)
+    of = PlottedModel(model, X)
     if kind is None:
         kind = "scatter" if has_no_grid(of) is not None else "u_matrix"
     if kind not in KINDS:
-        raise ValueError(f"{kind!r} is no kind of figure. {_listing(of)}")
+        raise KindError(f"{kind!r} is not a kind of figure.", plot_kinds(model))
     row = KINDS[kind]
     reason = row.refuses(of)
     if reason is None and row.needs == ROWS and X is None:
-        reason = "it is drawn from the training rows; give them as X"
-    elif reason is not None and row.refuses(Subject(model, _GIVEN)) is None:
-        reason += "; give the rows as X"
+        reason = Message("it is drawn from the training rows; ", _GIVE_ROWS)
+    elif reason is not None and row.refuses(PlottedModel(model, _GIVEN)) is None:
+        reason = Message(reason, "; ", _GIVE_ROWS)
     if reason is not None:
-        raise ValueError(f"{kind!r} cannot be drawn from this {of.title}: {reason}. {_listing(of)}")
+        text = Message(f"{kind!r} cannot be drawn from this {of.title}: ", reason, ".")
+        raise KindError(text, plot_kinds(model))
     given, chosen = row.arguments(of)
     where = {} if ax is None else {"ax": ax}
     return _function(kind)(*given, **where, **{**chosen, **options})
 
 
+_GIVE_ROWS = Phrase("give the rows as X", "give the table of the rows")
 _GIVEN = object()  # stands for rows, where only their presence matters
+
+
+class KindError(ValueError):
+    """A kind of figure cannot be drawn from a model; ``kinds`` are those that can, by name, as `plot_kinds` has them.
+
+    ``reason`` is the message without them.
+    """
+
+    def __init__(self, reason: str, kinds: dict[str, str]) -> None:
+        listing = "\n".join(f"  {name}: {said}" for name, said in kinds.items())
+        super().__init__(Message(reason, f" These can be drawn:\n{listing}"))
+        self.reason, self.kinds = reason, kinds
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KindError, (self.reason, self.kinds)
 
 
 def plot_kinds(model: Any) -> dict[str, str]:
@@ -75,17 +93,24 @@ def plot_kinds(model: Any) -> dict[str, str]:
     >>> kinds["scatter"], kinds["shepard"]
     ('the map, one point for each row', 'distances in the map against distances in the data (needs X)')
     """
-    without, given = Subject(model), Subject(model, _GIVEN)
-    out = {}
-    for name, row in KINDS.items():
-        if row.refuses(given) is None and row.suits(given):
-            needs = row.needs == ROWS or row.refuses(without) is not None
-            out[name] = row.summary + (" (needs X)" if needs else "")
-    return out
+    return {name: KINDS[name].summary + (" (needs X)" if needs else "") for name, needs in needing_rows(model).items()}
 
 
-def _listing(of: Subject) -> str:
-    return "These can be drawn:\n" + "\n".join(f"  {name}: {said}" for name, said in plot_kinds(of.model).items())
+def needing_rows(model: Any) -> dict[str, bool]:
+    """Return for each figure that can be drawn from a fitted model whether it needs the training rows.
+
+    >>> import lowland
+    >>> X, _ = lowland.data.swiss_roll(100, random_state=0)
+    >>> kinds = needing_rows(lowland.Isomap().fit(X))
+    >>> kinds["scatter"], kinds["shepard"]
+    (False, True)
+    """
+    without, given = PlottedModel(model), PlottedModel(model, _GIVEN)
+    return {
+        name: row.needs == ROWS or row.refuses(without) is not None
+        for name, row in KINDS.items()
+        if row.refuses(given) is None and row.suits(given)
+    }
 
 
 def _function(name: str) -> Callable[..., Any]:

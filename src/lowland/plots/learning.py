@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..quality.downstream_result import Downstream
-from .parts import grid_lines, heading, legend, plain_numbers
+from .legends import add_labelled_legend
+from .parts import grid_lines, heading, plain_numbers
 from .style import axes_for, current
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def downstream(X: Any, y: Any = None, *, ax: Axes | None = None, **options: Any)
     axes.axhspan(whole.low, whole.high, color=look.faint, alpha=0.2, linewidth=0)
     axes.axhline(float(whole), color=look.ink, linewidth=look.line / 1.5, label=f"all {found.n_columns:,} columns")
     size, log = look.marker**0.5, max(trial.k for trial in found.trials) > _LINEAR
-    for number, method in enumerate(found.smallest):
+    for number, method in enumerate(found.methods):
         trials = found.of(method)
         color = look.palette[number % len(look.palette)]
         k, score = [trial.k for trial in trials], np.array([float(trial.score) for trial in trials])
@@ -57,9 +58,9 @@ def downstream(X: Any, y: Any = None, *, ax: Axes | None = None, **options: Any)
             "markersize": 4 * size,
             "capsize": 2,
         }
-        beside = _beside(k, number - (len(found.smallest) - 1) / 2, log)
+        beside = _beside(k, number - (len(found.methods) - 1) / 2, log)
         axes.errorbar(beside, score, yerr=spread, label=trials[0].title, linewidth=look.line, elinewidth=0.6, **drawn)
-        best = found.smallest[method] if found.learns else None
+        best = found.smallest.get(method)
         if best is not None:
             axes.plot(
                 beside[k.index(best)], score[k.index(best)], "o", mfc="none", mec=color, ms=11 * size, mew=look.line
@@ -72,10 +73,10 @@ def downstream(X: Any, y: Any = None, *, ax: Axes | None = None, **options: Any)
         axes.set_ylim(bottom=max(axes.get_ylim()[0], -0.5))
     axes.set_xlabel("components")
     axes.set_ylabel("accuracy on held-out rows" if classes else "r² on held-out rows")
+    grid_lines(axes)
+    add_labelled_legend(axes)
     ring = "; ring: loses nothing measurable" if found.learns else ", not measurably better than without columns"
     heading(axes, f"{found.learner}: {found.n_rows:,} rows, {found.folds} folds{ring}")
-    grid_lines(axes)
-    legend(axes, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return axes
 
 

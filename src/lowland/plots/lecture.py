@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Owner
 from ..methods.linear.pca import PCA
 from ..quality.directions import variance_along
 from ..quality.model_axes import dense
 from ..spectral.power import PowerPath, power_path
-from .component_parts import legend, note
-from .style import PALETTE, axes_for, current, grid_of_axes
+from .component_parts import note
+from .legends import add_labelled_legend, add_legend
+from .scatter import fit_texts
+from .style import PALETTE, axes_for, current, grid_of_axes, value_colors
+from .tip_names import write_tip_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,8 +74,8 @@ def axes_and_projections(X: Any, *, onto: Sequence[float] | None = None, ax: Axe
     ax.set_aspect("equal")
     sticks = float(((X - feet) ** 2).sum()) / (len(X) - 1)
     along = float(variance_along(X, u)[0])
+    add_labelled_legend(ax)
     note(ax, f"variance: {along:.3g} along the line + {sticks:.3g} in the sticks = {along + sticks:.3g}")
-    legend(ax)
     return ax
 
 
@@ -143,8 +147,9 @@ def power_iteration(
         panels = [axes_for(ax, 5.6, 4.2)]
     else:
         panels = grid_of_axes(1, 2, width=4.8, height=4.2)
-        _draw_vectors(panels[0], path)
     _draw_angles(panels[-1], path)
+    if len(panels) == 2:
+        _draw_vectors(panels[0], path)
     return panels
 
 
@@ -153,18 +158,17 @@ def _draw_vectors(ax: Axes, path: PowerPath) -> None:
     from matplotlib.patches import Circle
 
     look, best = current(), path.first
-    tones = mpl.colormaps["viridis"](np.linspace(0.0, 0.9, len(path.vectors)))
+    tones = mpl.colormaps.get_cmap(value_colors())(np.linspace(0.0, 0.9, len(path.vectors)))
     ax.add_patch(Circle((0, 0), 1.0, fill=False, edgecolor=look.faint, linewidth=0.6))
     ax.plot([0, 1.12 * best[0]], [0, 1.12 * best[1]], color=look.ink, linestyle=(0, (4, 2)), linewidth=look.line)
-    last = np.array([9.0, 9.0])
-    for step, (v, tone) in enumerate(zip(path.vectors, tones, strict=True)):
+    for v, tone in zip(path.vectors, tones, strict=True):
         ax.plot([0, v[0]], [0, v[1]], color=tone, linewidth=look.line, solid_capstyle="round")
-        if np.linalg.norm(v - last) > 0.02 * look.font / 1.5:  # later vectors lie on each other
-            ax.annotate(str(step), 1.07 * v, ha="center", va="center", color=look.ink, fontsize=look.font)
-            last = v
     ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), xlabel="first column", ylabel="second column")
     ax.set_aspect("equal")
     note(ax, "vector by step; dashed: first eigenvector")
+    V = np.array(path.vectors)
+    lines = np.vstack([V, 1.12 * best])
+    write_tip_names(ax, V, [str(step) for step in range(len(V))], towards=V, arrows=lines)
 
 
 def _draw_angles(ax: Axes, path: PowerPath) -> None:
@@ -183,7 +187,9 @@ def _draw_angles(ax: Axes, path: PowerPath) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="step", ylabel="angle to the first eigenvector")
     ax.grid(color=look.faint, alpha=0.3, linewidth=0.6)
-    ax.legend(frameon=False, fontsize=look.font, labelcolor=look.ink)
+    handles, _ = ax.get_legend_handles_labels()
+    add_legend(ax, handles, above=True)
+    fit_texts(ax)
 
 
 def _plane(X: Any, owner: str) -> tuple[Array, PCA]:
@@ -210,5 +216,5 @@ def _matrix(X: Any) -> Array:
     if A.ndim == 2 and A.shape[0] == A.shape[1] and np.allclose(A, A.T):
         return A
     if A.ndim != 2 or len(A) < 2:
-        raise ValueError(f"power_iteration: give rows or a covariance matrix; got shape {A.shape}")
+        raise ValueError(Message(Owner("power_iteration"), f"give rows or a covariance matrix; got shape {A.shape}"))
     return np.atleast_2d(np.cov(A, rowvar=False))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .labels import Label
-from .style import current, literal, shorten
+from .style import current, literal, shorten_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +39,8 @@ def write_labels(axes: Axes, labels: Sequence[Label], marks: Array) -> None:
     from .placing import Placer
 
     order = {"center": 0, "arrow": 1, "name": 2}
+    texts = shorten_all([label.text for label in labels], 24)
+    labels = [replace(label, text=text) for label, text in zip(labels, texts, strict=True)]
     labels = sorted(labels, key=lambda label: order[label.kind])  # stable: names stay in the order of the rows
     placer = Placer(axes, labels, [_text(axes, label) for label in labels], np.asarray(marks, dtype=np.float64))
     axes.add_artist(placer)
@@ -49,7 +52,7 @@ def _text(axes: Axes, label: Label) -> Any:
     tone, box = look.label
     boxed = label.kind != "name"
     text = axes.annotate(
-        literal(shorten(label.text, 24)),
+        literal(label.text),
         (label.place[0], label.place[1]),
         xytext=(0, 0),
         textcoords="offset points",

@@ -9,10 +9,10 @@ import numpy as np
 
 from .coloring import Groups, Scale, group_style, read_colors
 from .group_points import draw_groups
-from .legends import group_keys
+from .legends import add_figure_legend, add_legend, group_keys
 from .parts import color_bar
 from .scatter import places
-from .style import axes_for, current, grid_of_axes, literal, shorten
+from .style import axes_for, current, grid_of_axes, literal, shorten, shorten_all, value_colors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,20 +84,16 @@ def compare_grid(
         groups, marks = read or groups, drawn or marks
         weight = "bold" if panel.recommended else "normal"
         axes.set_title(panel.title, fontsize=look.font, color=look.ink, fontweight=weight)
-    if groups is not None:
-        own = ax is None
-        where = panels[0].figure if own else panels[-1]
-        place: dict[str, Any] = {"loc": "outside right center"}
-        group_legend(where, groups, color_name, **(place if own else _BESIDE))
+    if groups is not None and ax is None:
+        add_figure_legend(panels[0].figure, group_keys(groups), color_name, widen=True)
+    elif groups is not None:
+        add_legend(panels[-1], group_keys(groups), color_name)
     elif marks is not None:
         color_bar(marks, panels, color_name or "")
     if X is not None and len(found[0].Y) > _ALL_UP_TO:
         said = f"judged by {_ANCHORS:,} of {len(found[0].Y):,} points"
         panels[-1].set_xlabel(said, fontsize=look.font - 1, color=look.ink)
     return panels
-
-
-_BESIDE: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
 
 
 def panel_title(name: str, recommended: bool) -> str:
@@ -207,7 +203,7 @@ def draw_panel(axes: Axes, Y: Any, color: Any) -> tuple[Groups | None, Any]:
     elif isinstance(read, Scale):
         there = read.present
         axes.scatter(x[~there], y[~there], color=look.faint, **style)
-        marks = axes.scatter(x[there], y[there], c=read.values[there], cmap="viridis", **style)
+        marks = axes.scatter(x[there], y[there], c=read.values[there], cmap=value_colors(), **style)
     else:
         axes.scatter(x, y, color=look.accent, **style)
     axes.set(xticks=[], yticks=[])
@@ -225,14 +221,14 @@ def _names(axes: Axes, x: Any, y: Any, groups: Groups) -> None:
     """Label each class at its median: ten colours of small points are hard to distinguish by a legend alone."""
     if len(groups.labels) > _NAMED:
         return
-    for code, label in enumerate(groups.labels):
+    for code, label in enumerate(shorten_all(groups.labels, 8)):
         here = groups.codes == code
         if code in (groups.missing, groups.others) or not here.any():
             continue
         axes.text(
             float(np.median(x[here])),
             float(np.median(y[here])),
-            literal(shorten(label, 8)),
+            literal(label),
             fontsize=current().font - 2,
             color="black",
             ha="center",
@@ -248,16 +244,7 @@ def _names(axes: Axes, x: Any, y: Any, groups: Groups) -> None:
         )
 
 
-def group_legend(part: Any, groups: Groups, name: str | None, **place: Any) -> None:
-    """Add the legend of groups to axes or to a figure."""
-    look, handles = current(), group_keys(groups)
-    legend = part.legend(
-        handles=handles,
-        title=literal(shorten(name)) if name else None,
-        frameon=False,
-        fontsize=look.font,
-        labelcolor=look.ink,
-        ncols=1 + len(handles) // 16,
-        **place,
-    )
-    legend.get_title().set(color=look.ink, fontsize=look.font)
+def group_legend(part: Any, groups: Groups, name: str | None, *, loc: str = "outside right center") -> None:
+    """Add the legend of groups to a figure or subfigure, whose size stays; ``loc`` is the only place."""
+    assert loc == "outside right center"
+    add_figure_legend(part, group_keys(groups), name)

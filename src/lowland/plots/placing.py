@@ -109,8 +109,8 @@ def _best(
     covered = _shared(boxes, np.hstack([near - half, near + half])) / size.prod()
     own, foreign = _distances(boxes, place[None])[:, 0], _distances(boxes, others).min(axis=1, initial=np.inf)
     unclear = foreign < own
-    free &= ~unclear | (label.kind == "name")
     step = np.repeat(np.arange(len(rings)), len(label.sides))
+    free &= ~unclear | (label.kind == "name") | ((label.kind == "center") & (step > 0))  # a line leads to its place
     cost = np.minimum(covered, 2.0) + 0.15 * step + 0.3 * unclear + 1e-3 * np.arange(len(offsets))
     cost[~free | (covered > label.max_covered)] = np.inf
     best = int(np.argmin(cost))

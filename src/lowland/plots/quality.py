@@ -12,8 +12,9 @@ from ..quality.shepard import Shepard
 from ..quality.shepard import shepard as measure_pairs
 from .coordinates import check_order
 from .group_points import RASTER_ABOVE
+from .legends import add_labelled_legend
 from .parts import grid_lines, heading, legend, log_axis
-from .style import axes_for, current, literal, shorten
+from .style import axes_for, current, literal, shorten_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,8 +148,9 @@ def rnx(
     axes, look = axes_for(ax, 6.4 if len(curves) == 1 else 6.4 + 0.23 * current().font, 4.2), current()
     tones = [look.accent] if len(curves) == 1 else look.palette
     least = 0.0
-    for (name, curve), tone in zip(curves.items(), tones, strict=False):
-        label = f"{shorten(name)} (AUC {float(curve.auc):.3f})"
+    names = shorten_all(list(curves))
+    for name, curve, tone in zip(names, curves.values(), tones, strict=False):
+        label = f"{name} (AUC {float(curve.auc):.3f})"
         axes.fill_between(curve.k, curve.low, curve.high, color=tone, alpha=0.2, linewidth=0)
         axes.plot(curve.k, curve.values, color=tone, linewidth=1.2 * look.line, label=literal(label))
         least = min(least, float(np.min(curve.values)))
@@ -161,9 +163,9 @@ def rnx(
     axes.set_ylim(least - 0.06 * look.font / 9, 1.02)
     first = next(iter(curves.values()))
     sampled = f"{first.n_anchors:,} of {first.n_points:,} points evaluated; bands: 95 % intervals"
-    heading(axes, f"AUC {float(first.auc):.3f}" if len(curves) == 1 else "", "" if first.auc.exact else sampled)
     if len(curves) > 1:
-        legend(axes, loc="center left", bbox_to_anchor=(1.01, 0.5))
+        add_labelled_legend(axes)
+    heading(axes, f"AUC {float(first.auc):.3f}" if len(curves) == 1 else "", "" if first.auc.exact else sampled)
     grid_lines(axes)
     return axes
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Setting
 from .coordinates import axis_numbers, check_order, read_coordinates
 from .scatter import scatter
 from .style import current
@@ -59,7 +60,7 @@ def quality_map(
     ('share of neighbours kept', (0.0, 1.0))
     """
     if by not in NAMES:
-        raise ValueError(f"by must be one of {', '.join(map(repr, NAMES))}; got {by!r}")
+        raise ValueError(Message(Setting("by"), f" must be one of {', '.join(map(repr, NAMES))}; got {by!r}"))
     if (X is None) == (trust is None):
         raise ValueError("give the data X, or the numbers as trust=, but not both")
     if X is not None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Setting
 from ..ranking.result import TOP, Hits, Ranking, best
-from .parts import grid_lines, plain_numbers
-from .style import axes_for, current, grid_of_axes, literal, shorten
+from .parts import few_ticks, grid_lines, plain_numbers
+from .style import axes_for, current, grid_of_axes, literal, room_of, shorten, shorten_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,23 +41,25 @@ def ranking(result: Ranking, *, top: int = TOP, ax: Axes | Sequence[Axes] | None
     ['b', 'a', 'c']
     """
     if not 1 <= top <= _MOST:
-        raise ValueError(f"top must be from 1 to {_MOST}; got {top}")
-    panels = _panels(result, min(top, result.n_nodes)) if ax is None else _given(ax)
+        raise ValueError(Message(Setting("top"), f" must be from 1 to {_MOST}; got {top}"))
+    panels = _panels(min(top, result.n_nodes)) if ax is None else _axes_of(ax)
     columns = result.columns()
     order = ("authority", "hub") if isinstance(result, Hits) else ("score",)
     for axes, name in zip(panels, order, strict=False):
         _bars(axes, result, columns[name], top, _TITLES[name])
     if len(order) == 1 and len(panels) == 2:
         _curve(panels[1], columns["score"])
+    for axes in panels[: len(order)]:
+        few_ticks(axes, 5)
     return panels
 
 
-def _panels(result: Ranking, shown: int) -> list[Axes]:
+def _panels(shown: int) -> list[Axes]:
     tall = max(3.2, 0.9 + 0.024 * current().font * shown)
     return grid_of_axes(1, 2, width=4.8, height=tall)
 
 
-def _given(ax: Axes | Sequence[Axes]) -> list[Axes]:
+def _axes_of(ax: Axes | Sequence[Axes]) -> list[Axes]:
     panels = [axes_for(axes) for axes in (ax if isinstance(ax, Sequence | np.ndarray) else [ax])]
     if not 1 <= len(panels) <= 2:
         raise ValueError(f"ranking draws on one or two axes; got {len(panels)}")
@@ -66,23 +69,23 @@ def _given(ax: Axes | Sequence[Axes]) -> list[Axes]:
 def _bars(axes: Axes, result: Ranking, values: Any, top: int, title: str) -> None:
     look, places = current(), best(values, top)
     axes.barh(range(len(places)), values[places], 0.75, color=look.accent)
-    names = [literal(_cut(str(result.name_of(int(i))))) for i in places]
-    axes.set_yticks(range(len(places)), names)
+    room = room_of(axes)[0]
+    letters = int(np.clip(0.63 * room / (0.55 * look.font), 6, _LONGEST))  # names and bars share the room
+    names = _cut([str(result.name_of(int(i))) for i in places], letters)
+    axes.set_yticks(range(len(places)), [literal(name) for name in names])
     axes.set_ylim(len(places) - 0.4, -0.6)  # the best on top
     axes.set_xlim(0, 1.05 * float(values.max()))
-    axes.locator_params(axis="x", nbins=5)
     axes.tick_params(axis="y", length=0)
     axes.set_title(title, loc="left", color=look.ink, fontsize=look.font + 1)
     axes.set_xlabel("score")
     grid_lines(axes, "x")
 
 
-def _cut(name: str) -> str:
-    """Return a long name without its middle: addresses begin alike."""
-    if len(name) <= _LONGEST:
-        return name
-    head = _LONGEST // 3
-    return f"{name[:head]}…{name[head + 1 - _LONGEST :]}"
+def _cut(names: list[str], letters: int) -> list[str]:
+    """Return long names without their middles: addresses begin alike."""
+    head = letters // 3
+    cut = {name: name if len(name) <= letters else f"{name[:head]}…{name[head + 1 - letters :]}" for name in names}
+    return [cut[name] for name in names] if len(set(cut.values())) == len(cut) else shorten_all(names, letters)
 
 
 def _curve(axes: Axes, values: Any) -> None:

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Setting
 from ..quality.components import checked_axes, column_relationships
 from ..quality.model_axes import model_axes
-from .component_parts import legend, note, rewrite
+from .component_parts import note, rewrite, settle_note
+from .legends import add_labelled_legend
 from .style import axes_for, current, literal
 from .tip_names import write_tip_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_NOTE = "relationship of columns and axes"
 
 
 def relationship_square(model: Any, X: Any = None, *, axes: Sequence[int] = (1, 2), ax: Axes | None = None) -> Axes:
@@ -38,7 +42,7 @@ def relationship_square(model: Any, X: Any = None, *, axes: Sequence[int] = (1, 
     found, table = model_axes(model, None, "relationship_square"), column_relationships(model, X)
     places = checked_axes(axes, len(table.axes))
     if len(places) != 2:
-        raise ValueError(f"axes must be two numbers, such as (1, 2); got {axes!r}")
+        raise ValueError(Message(Setting("axes"), f" must be two numbers, such as (1, 2); got {axes!r}"))
     points, look = table.values[:, places], current()
     coded = set() if found.groups is None else set(found.names)
     categories = np.array([name not in coded for name in table.names]) & (found.groups is not None)
@@ -55,14 +59,20 @@ def relationship_square(model: Any, X: Any = None, *, axes: Sequence[int] = (1, 
     labels = found.labels()
     ax.set_xlabel(literal(labels[places[0]]))
     ax.set_ylabel(literal(labels[places[1]]))
-    title = note(ax, "relationship of columns and axes")
     if categories.any():
-        legend(ax)
+        add_labelled_legend(ax)
+    hidden = [0]
+    title = note(ax, _NOTE)
 
-    def told(hidden: int) -> None:
-        more = f" ({hidden} column{'' if hidden == 1 else 's'} not labelled)" if hidden else ""
-        rewrite(ax, title, "relationship of columns and axes" + more)
+    def text() -> str:
+        count = hidden[0]
+        return _NOTE + (f" ({count} column{'' if count == 1 else 's'} not labelled)" if count else "")
+
+    def told(count: int) -> None:
+        hidden[0] = count
+        rewrite(ax, title, text())
 
     order = np.argsort(-points.sum(axis=1), kind="stable")  # the columns that the axes show best have precedence
     write_tip_names(ax, points[order], [table.names[j] for j in order], gap=2.0 * look.marker**0.5, told=told)
+    settle_note(ax, title, text)
     return ax

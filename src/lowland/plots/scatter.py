@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..core.message import Message, Setting, message
 from . import views
 from .coloring import Groups, Scale, group_style, read_colors
 from .coordinates import axis_numbers, on_axes, places, read_coordinates, read_covariances, shown_labels
 from .group_points import RASTER_ABOVE
 from .labels import Label
 from .legends import add_legend, fit_space, key
-from .names import MAX_NAMES, row_labels, write_labels
+from .names import row_labels, write_labels
 from .overlay import Overlay, draw_new
 from .regions import REGIONS, draw_regions, draw_spreads
-from .style import axes_for, current, fit_text, length, literal, room_of
+from .style import axes_for, current, fit_text, length, literal, room_of, value_colors
 from .views import KINDS, Drawing, crowded
 
 if TYPE_CHECKING:
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
     from numpy.typing import ArrayLike
 
-Array = Any
-
-LABELS_MOST = MAX_NAMES
-__all__ = ["LABELS_MOST", "RASTER_ABOVE", "places", "scatter"]
+__all__ = ["RASTER_ABOVE", "places", "scatter"]
 
 
 def scatter(
@@ -104,11 +102,12 @@ def scatter(
         raise ValueError("highlight needs groups: give a column of categories as color")
     groups = colors if isinstance(colors, Groups) else None
     _check(Y.shape[1], kind, ellipses, level, centers, uncertainty, colors)
+    _check_scale(colors, color_limits, color_map)
     ax = _axes(ax, Y.shape[1], groups)
     P = Y if Y.shape[1] == 3 else np.column_stack(places(Y))
     order = np.random.default_rng(random_state).permutation(len(P))
-    limits = None if color_limits is None or not isinstance(colors, Scale) else colors.limits(color_limits)
-    drawing = Drawing(ax, P, colors, color_name, order, color_map, limits)
+    limits = colors.limits(color_limits) if color_limits is not None and isinstance(colors, Scale) else None
+    drawing = Drawing(ax, P, colors, color_name, order, value_colors(color_map), limits)
     many = kind == "auto" and crowded(ax, P) and Y.shape[1] == 2
     views.draw(drawing, "hexagons" if many else kind)
 
@@ -141,20 +140,42 @@ def _check(
 ) -> None:
     """Refuse unknown options, and those that do not go together."""
     if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}")
+        raise ValueError(Message(Setting("kind"), f" must be one of {', '.join(map(repr, KINDS))}; got {kind!r}"))
     if ellipses is not None and ellipses not in REGIONS:
-        raise ValueError(f"ellipses must be one of {', '.join(map(repr, REGIONS))} or None; got {ellipses!r}")
+        raise ValueError(
+            Message(Setting("ellipses"), f" must be one of {', '.join(map(repr, REGIONS))} or None; got {ellipses!r}")
+        )
     if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, such as 0.95; got {level!r}")
+        raise ValueError(Message(Setting("level"), f" must be between 0 and 1, such as 0.95; got {level!r}"))
     if n != 2:
         given = {"ellipses": ellipses is not None, "uncertainty": uncertainty is not None}
-        given |= {f"kind={kind!r}": kind in ("density", "hexagons")}
-        for option in [name for name, there in given.items() if there]:
-            raise ValueError(f"{option} needs two axes, such as axes=(1, 2); {n} are drawn")
+        needing = [Setting(name) for name, there in given.items() if there]
+        if kind in ("density", "hexagons"):
+            needing.append(Setting("kind", kind))
+        if needing:
+            text = message(f" needs two axes, such as {{axes}}; {n} are drawn", axes=(1, 2))
+            raise ValueError(Message(needing[0], text))
     if kind == "density" and isinstance(colors, Scale):
-        raise ValueError("kind='density' cannot show a scale of colours; use kind='hexagons', or colour by groups")
+        other = message(" cannot show a scale of colours; use {kind}, or colour by groups", kind="hexagons")
+        raise ValueError(Message(Setting("kind", kind), other))
     if centers and not isinstance(colors, Groups):
-        raise ValueError("centers=True needs groups: give a column of categories as color")
+        raise ValueError(
+            Message(Setting("centers", True), " needs groups: give a column of categories as ", Setting("color"))
+        )
+
+
+def _check_scale(colors: Groups | Scale | None, limits: Any, color_map: Any) -> None:
+    """Refuse the ends of a scale without one, and unknown colour maps."""
+    from matplotlib import colormaps
+    from matplotlib.colors import Colormap
+
+    if limits is not None and (colors is None or (isinstance(colors, Groups) and colors.named)):
+        what = "the values of color are groups" if colors is not None else "color is None"
+        text = f" are the ends of a scale of numbers, but {what}; leave them out"
+        raise ValueError(Message(Setting("color_limits"), text))
+    if not isinstance(color_map, Colormap) and color_map not in list(colormaps):
+        known = "must be a matplotlib colour map or its name, such as 'magma'"
+        raise ValueError(Message(Setting("color_map"), f" {known}; got {color_map!r}"))
 
 
 def _axes(ax: Axes | None, n: int, groups: Groups | None) -> Axes:
@@ -221,7 +242,7 @@ def _style_space(ax: Any, meaningful: bool) -> None:
     ax.set_aspect("equal", adjustable="box")
 
 
-def _fit_texts(ax: Axes, title: Text | None) -> None:
+def fit_texts(ax: Axes, title: Text | None = None) -> None:
     """Break or shrink the title and the names of the axes where they would be longer than the axes."""
     width, height = room_of(ax)
     wide = [text for text in (title, ax.xaxis.label) if text is not None and text.get_text()]
@@ -244,7 +265,7 @@ def finish(drawing: Drawing, told: str = "") -> None:
         title = drawing.name if isinstance(drawing.colors, Groups) else None
         add_legend(ax, drawing.handles, title, above=drawing.has_bar)
     beside = told and not (drawing.has_bar and drawing.handles)
-    _fit_texts(ax, ax.set_title(told, loc="left", fontsize=look.font, color=look.ink) if beside else None)
+    fit_texts(ax, ax.set_title(told, loc="left", fontsize=look.font, color=look.ink) if beside else None)
     if hasattr(ax, "zaxis"):
         fit_space(ax)
     if any(label.kind == "name" for label in drawing.labels):

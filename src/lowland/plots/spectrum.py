@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Owner, Setting
 from ..dimension import eigengap, null_shares
 from ..methods.steps.chain import split_at_method
 from ..quality.model_axes import is_model
+from .parts import break_lines
 from .style import axes_for, current
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
     from numpy.typing import ArrayLike
 
 BARS = 50  # most bars; the others are shown as one
@@ -72,7 +75,7 @@ def scree(
     if open_bar:
         _draw_rest(ax, len(shown) + 1, 100 * rest)
     if line is not None:
-        _draw_null(ax, 100 * line[: len(shown)], shown)
+        _draw_null(ax, 100 * line[: len(shown)])
     if 0 < kept < len(shown):
         ax.axvline(kept + 0.5, color=look.ink, linewidth=1, linestyle=(0, (3, 3)))
         across = ax.get_xaxis_transform()
@@ -119,7 +122,7 @@ def spectrum(values: Any, *, kept: int | None = None, ax: Axes | None = None) ->
         ax.vlines(places[here], 0, found[drawn][here], color=tone, linewidth=0.6 * look.line, alpha=0.6)
         ax.plot(places[here], found[drawn][here], linestyle="", marker="o", markersize=size, color=tone,
                 markerfacecolor="none" if negative else tone)  # fmt: skip
-    _mark_gap(ax, found[:POINTS])
+    gap = _mark_gap(ax, found[:POINTS])
     negatives = int((found < 0).sum())
     if negatives:
         ax.text(0.99, 0.97, f"{negatives} negative", transform=ax.transAxes, ha="right", va="top",
@@ -127,19 +130,24 @@ def spectrum(values: Any, *, kept: int | None = None, ax: Axes | None = None) ->
     _number_ticks(ax, numbers[drawn])
     ax.set(xlabel="number", ylabel="eigenvalue")
     ax.grid(axis="y", color=look.faint, alpha=0.3, linewidth=0.6)
+    if gap is not None:
+        ax.figure.figure.draw_without_rendering()
+        box, whole = gap.get_window_extent(), ax.figure.bbox
+        break_lines(gap, box.x1 - whole.x0 if gap.get_horizontalalignment() == "right" else whole.x1 - box.x0)
     return ax
 
 
-def _mark_gap(ax: Axes, values: Array) -> None:
+def _mark_gap(ax: Axes, values: Array) -> Text | None:
+    """Draw a line at the largest gap between eigenvalues; return its text."""
     place, size = eigengap(values)
     if place is None or size is None or place >= len(values):
-        return
+        return None
     look = current()
     kind = f"by a factor of {size:.3g}" if values[0] > values[-1] else f"by {size:.3g}"
     ax.axvline(place + 0.5, color=look.ink, linewidth=1, linestyle=(0, (3, 3)))
     text = f"largest gap: after {place}, {kind}"
     late = place > 0.55 * len(values)
-    ax.annotate(text, (place + 0.5, 1.0), xycoords=ax.get_xaxis_transform(), xytext=(-4 if late else 4, 2),
+    return ax.annotate(text, (place + 0.5, 1.0), xycoords=ax.get_xaxis_transform(), xytext=(-4 if late else 4, 2),
                 textcoords="offset points", ha="right" if late else "left", va="bottom", color=look.ink,
                 fontsize=look.font)  # fmt: skip
 
@@ -199,20 +207,33 @@ def _null_line(given: Any, X: Any, parallel: Any, n_rows: int | None) -> Array |
         return _checked(parallel)
     if not is_model(given):
         if n_rows is None:
-            raise ValueError("scree: parallel=True needs n_rows, the number of rows of the spectrum")
+            lacks = " needs n_rows, the number of rows of the spectrum"
+            raise ValueError(Message(Owner("scree"), Setting("parallel", True), lacks))
         return null_shares(_checked(given), n_rows)
     head, method, _ = split_at_method(given)
     if hasattr(method, "coded_names_") or not getattr(method, "center", hasattr(method, "mean_")):
-        raise ValueError(f"scree: parallel analysis is not defined for {type(method).__name__}; use parallel=False")
+        raise ValueError(
+            Message(
+                Owner("scree"),
+                f"parallel analysis is not defined for {type(method).__name__}; use ",
+                Setting("parallel", False),
+            )
+        )
     scaled = getattr(method, "scale_", None) is not None
     if X is not None:
         return null_shares(X if head is None else head.transform(X), scale=scaled)
     if not scaled:
-        raise ValueError("scree: parallel=True needs the training rows, X, unless the model scales the columns")
+        raise ValueError(
+            Message(
+                Owner("scree"),
+                Setting("parallel", True),
+                " needs the training rows, X, unless the model scales the columns",
+            )
+        )
     return null_shares(method.spectrum_, method.n_samples_, np.ones(method.n_features_in_))
 
 
-def _draw_null(ax: Axes, line: Array, shown: Array) -> None:
+def _draw_null(ax: Axes, line: Array) -> None:
     look = current()
     ax.plot(np.arange(1, len(line) + 1), line, color=look.ink, linewidth=look.line, linestyle=(0, (4, 2)))
     _name_line(ax, len(line), float(line[-1]), "parallel analysis", look.ink)

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-# Ten colours by Petroff (arXiv:2107.02270), and ten more, each chosen as the farthest from the previous ones in OKLab,
-# also for colour-blind vision (Machado et al. 2009): the smallest distance of the twenty is that of the ten.
+# Eight of the ten colours by Petroff (arXiv:2107.02270), two instead of its greys, which look like ``Theme.faint``, and
+# ten more, chosen as the farthest from the previous ones in OKLab, also for colour-blind vision (Machado et al. 2009):
+# the smallest distance of the twenty is that of the first ten.
 PALETTE = (
     "#3f90da",
     "#ffa90e",
     "#bd1f01",
-    "#94a4a2",
+    "#46c8b4",
     "#832db6",
     "#a96b59",
     "#e76300",
     "#b9ac70",
-    "#717581",
+    "#82648c",
     "#92dadd",
     "#003c5a",
     "#690f00",
@@ -37,18 +40,18 @@ PALETTE = (
     "#1e692d",
     "#d23cb4",
 )
-# The same for a dark background: two of the ten are lighter, the others are chosen in the same way from colours with a
+# The same for a dark background: two of the eight are lighter, the others are chosen likewise, from colours with a
 # contrast of at least 3.2 to the background.
 DARK_PALETTE = (
     "#3f90da",
     "#ffa90e",
     "#c8280a",
-    "#94a4a2",
+    "#d282a0",
     "#9a45cc",
     "#a96b59",
     "#e76300",
     "#b9ac70",
-    "#717581",
+    "#aa3c6e",
     "#92dadd",
     "#d2ffa5",
     "#87b4ff",
@@ -97,8 +100,10 @@ THEMES = {
         palette=DARK_PALETTE,
     ),
 }
+_DARKEST = 0.36  # of viridis: a contrast of 3 with the dark background
 _MAX_LINES = 3  # of a broken text
 _current: ContextVar[Theme] = ContextVar("theme", default=THEMES["paper"])
+_size: ContextVar[tuple[float, float] | None] = ContextVar("size", default=None)
 
 # The colours of the theme "paper", which pages translate to their own.
 INK, FAINT, ACCENT, SECOND = THEMES["paper"].ink, THEMES["paper"].faint, THEMES["paper"].accent, THEMES["paper"].second
@@ -121,9 +126,39 @@ def theme(name: str) -> Iterator[Theme]:
         _current.reset(token)
 
 
+@contextmanager
+def figure_size(inches: tuple[float, float] | None) -> Iterator[None]:
+    """Give all new figures inside of a ``with`` block one size, so that their texts fit it; None: each its own.
+
+    >>> with figure_size((4.0, 3.0)):
+    ...     axes_for().figure.get_size_inches().tolist()
+    [4.0, 3.0]
+    """
+    token = _size.set(inches)
+    try:
+        yield
+    finally:
+        _size.reset(token)
+
+
 def current() -> Theme:
     """Return the theme in which figures are drawn now."""
     return _current.get()
+
+
+def value_colors(name: Any = "viridis") -> Any:
+    """Return the colour map of numbers; in the dark theme viridis begins where it stands out from the background.
+
+    >>> value_colors()
+    'viridis'
+    """
+    if current().background is None or name not in ("viridis", "viridis_r"):
+        return name
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    tones = colormaps["viridis"](np.linspace(_DARKEST, 1.0, 256))
+    return ListedColormap(tones if name == "viridis" else tones[::-1])
 
 
 def axes_for(ax: Axes | None = None, width: float = 7.0, height: float = 4.6, *, projection: str | None = None) -> Axes:
@@ -166,6 +201,8 @@ def plain(axes: Axes) -> Axes:
         axes.set_axisbelow(True)
     axes.title.set(color=look.ink, fontsize=look.font + 2)
     axes.tick_params(colors=look.ink, which="both", labelsize=look.font)
+    if look.font != THEMES["paper"].font:
+        axes.tick_params(pad=3.5 * look.font / THEMES["paper"].font)
     return axes
 
 
@@ -178,7 +215,7 @@ def new_figure(width: float = 7.0, height: float = 4.6, *, projection: str | Non
 def _new_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=_size.get() or (width, height), layout="constrained")
     figure.patch.set_alpha(0.0)
     _set_background(figure)
     return figure
@@ -202,6 +239,44 @@ def shorten(text: str, limit: int = 32) -> str:
     'abcd…'
     """
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def shorten_all(texts: Sequence[str], limit: int = 32) -> list[str]:
+    """Cut long names of a set so that those that differ stay different.
+
+    Where cut names would be equal, the middle is left out, or what they have in common.
+
+    >>> shorten_all(["Escherichia coli K-12 substrain 1", "Escherichia coli K-12 substrain 2", "yeast"], 20)
+    ['Escherich…ubstrain 1', 'Escherich…ubstrain 2', 'yeast']
+    """
+    cut = {text: shorten(text, limit) for text in texts}
+    for part in _colliding(cut):
+        cut |= _told_apart(part, limit)
+    for part in _colliding(cut):  # with names cut in another way
+        cut |= {text: f"{shorten(text, max(limit - 3, 2))} {i}" for i, text in enumerate(part, 1)}
+    return [cut[text] for text in texts]
+
+
+def _colliding(cut: dict[str, str]) -> list[list[str]]:
+    """Return the sets of names whose cut names are equal."""
+    found: dict[str, list[str]] = {}
+    for text, short in cut.items():
+        found.setdefault(short, []).append(text)
+    return [part for part in found.values() if len(part) > 1]
+
+
+def _told_apart(texts: Sequence[str], limit: int) -> dict[str, str]:
+    """Return names of at most ``limit`` letters that differ: beginning and end, or the part where they differ."""
+    for end in (limit // 2, 2 * limit // 3, limit - 3):
+        start = limit - 1 - end
+        made = {text: f"{text[:start]}…{text[-end:]}" for text in texts}
+        if end > 0 < start and len(set(made.values())) == len(made):
+            return made
+    first, last = min(texts), max(texts)
+    same = next((i for i, (one, two) in enumerate(zip(first, last, strict=False)) if one != two), len(first))
+    same = max(0, same - 2)
+    begin = limit // 3
+    return {text: f"{text[:begin]}…{shorten(text[same:], limit - begin - 1)}" for text in texts}
 
 
 def room_of(axes: Axes) -> tuple[float, float]:

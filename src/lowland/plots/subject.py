@@ -16,7 +16,7 @@ from ..quality.spaces import FAMD, coded
 Array = Any
 
 
-class Subject:
+class PlottedModel:
     """A fitted model or Pipeline, and perhaps rows.
 
     Parameters

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .parts import outline
-from .style import current, literal, shorten
+from .style import current, literal, shorten_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,8 @@ def write_tip_names(
 
     spots = np.asarray(places, dtype=np.float64).reshape(-1, 2)
     ink = [current().ink] * len(names) if colors is None else colors
-    texts = [_new_name(ax, spots[i], shorten(str(name), limit), ink[i]) for i, name in enumerate(names)]
+    short = shorten_all([str(name) for name in names], limit)
+    texts = [_new_name(ax, spots[i], name, ink[i]) for i, name in enumerate(short)]
     ways = np.tile([1.0, 0.0], (len(names), 1)) if towards is None else np.asarray(towards, dtype=np.float64)
     tips = np.empty((0, 2)) if arrows is None else np.asarray(arrows, dtype=np.float64).reshape(-1, 2)
     ax.add_artist(TipPlacer(ax, spots, texts, ways, tips, gap, told))
@@ -51,26 +52,14 @@ def write_tip_names(
 
 
 def settle(ax: Axes) -> None:
-    """Lay out the figure until the size of the axes no longer changes; the layout decides where places lie."""
+    """Lay out the figure until neither the size of the axes nor their title, which counts names, changes any more."""
     figure: Any = ax.figure.figure
-    size = np.zeros(2)
+    size, title = np.zeros(2), ""
     for _ in range(8):
         figure.draw_without_rendering()
-        if np.abs(np.array(ax.bbox.size) - size).max() < 0.5:
+        if np.abs(np.array(ax.bbox.size) - size).max() < 0.5 and title == ax.get_title(loc="left"):
             return
-        size = np.array(ax.bbox.size)
-
-
-def written_names(ax: Axes) -> list[str]:
-    """Return the texts of axes that have room.
-
-    >>> from lowland.plots.style import axes_for
-    >>> ax = axes_for()
-    >>> write_tip_names(ax, [[0.5, 0.5], [0.5, 0.5]], ["first", "second"])
-    >>> written_names(ax)
-    ['first', 'second']
-    """
-    return [text.get_text() for text in ax.texts if text.get_text() and text.get_visible()]
+        size, title = np.array(ax.bbox.size), ax.get_title(loc="left")
 
 
 def _new_name(ax: Axes, place: Array, text: str, color: str) -> Annotation:

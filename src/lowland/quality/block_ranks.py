@@ -203,7 +203,7 @@ def _judged(
     """Return the ranks of all listed points on the other side, from one pass."""
     known = [_known(own, other) for own, other in (lists, lists[::-1])]
     asked = [
-        _Asked.of(own.i, own.other_d, own.other_d > side.reach[own.i], len(numbers))
+        _RankQueries.of(own.i, own.other_d, own.other_d > side.reach[own.i], len(numbers))
         for own, side in zip(lists, sides[::-1], strict=True)
     ]
     parts, lock = tiles(len(numbers), ANCHORS_AT_ONCE), threading.Lock()
@@ -229,7 +229,7 @@ def _judged(
     return out
 
 
-class _Asked(NamedTuple):
+class _RankQueries(NamedTuple):
     """Different distances of each anchor whose ranks are counted, and the entries (``where``) that ask for them."""
 
     start: Array
@@ -240,7 +240,7 @@ class _Asked(NamedTuple):
     query: Array
 
     @classmethod
-    def of(cls, i: Array, d: Array, ask: Array, m: int) -> _Asked:
+    def of(cls, i: Array, d: Array, ask: Array, m: int) -> _RankQueries:
         where = np.flatnonzero(ask)
         order = np.lexsort((d[where], i[where]))
         where = where[order]

@@ -22,7 +22,7 @@ from .spaces import FAMD, Metric, famd_axes
 Array = Any
 
 
-class MappedRows(RowSource):
+class ReblockedRows(RowSource):
     """The rows of a source after row-wise work, which gets blocks of the size that it has for an array in memory."""
 
     def __init__(self, source: RowSource, work: Callable[[Array], Array], width: int, dtype: Any) -> None:
@@ -58,16 +58,16 @@ def coded_in_blocks(X: TableScan | ScanRows, metric: Metric) -> RowSource | None
         places = arrays.to_numpy(arrays.cast(work(rows), source.dtype))
         return in_rows_units(model, places, "transform")
 
-    return MappedRows(source, place, model.n_components_, source.dtype)
+    return ReblockedRows(source, place, model.n_components_, source.dtype)
 
 
 def divided(source: RowSource) -> RowSource:
     """Return rows divided by the standard deviation of each column, as the metric "seuclidean" compares them."""
-    wide = MappedRows(source, lambda rows: rows.astype(np.float64), source.n_features, np.float64)
+    wide = ReblockedRows(source, lambda rows: rows.astype(np.float64), source.n_features, np.float64)
     wide.names = source.names
     found = column_moments(wide)
     variances = found.squares.clip(0) / (found.n_rows - 1)
     deviations = np.sqrt(np.where(variances > 0, variances, 1.0))
-    out = MappedRows(source, lambda rows: rows / deviations, source.n_features, np.float64)
+    out = ReblockedRows(source, lambda rows: rows / deviations, source.n_features, np.float64)
     out.names = source.names
     return out

@@ -79,7 +79,7 @@ def column_groups(
     R = np.clip(matmul(np.ascontiguousarray(S[:, places].T), S[:, places]), -1.0, 1.0)
     tree = column_tree(R, absolute=True)
     members = _branches(tree, threshold) if d <= MOST_SQUARE else _by_axis(A, threshold)
-    groups = [_group(S, columns, labels, A, titles, axes is None) for columns in members]
+    groups = [_group(S, columns, labels, A, titles) for columns in members]
     pairs = None if duplicate is None else _duplicates(S, labels, duplicate)
     kept = d - len(pairs or ())
     return ColumnGroups(
@@ -181,7 +181,7 @@ def _by_axis(A: Array, threshold: float) -> list[Array]:
     return [columns for columns in found if len(columns) > 1]
 
 
-def _group(S: Array, columns: Array, labels: list[str], A: Array, titles: list[str], own: bool) -> ColumnGroup:
+def _group(S: Array, columns: Array, labels: list[str], A: Array, titles: list[str]) -> ColumnGroup:
     """Describe a group by its own first principal axis, and the axis of the table nearest to that."""
     from ..methods.linear.pca import PCA
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..core.formatting import count, format_share
+from ..core.formatting import count, format_share, format_signed
 from ..core.show import show
 from .column_order import ColumnCorrelations
 
@@ -128,7 +128,7 @@ class ColumnGroups:
         parts = [self._grouped(inside, d)]
         if self.groups:
             first = self.groups[0]
-            parts.append(f"The largest: {first.words(_NAMED)} ({first.axis}, r = {_signed(first.correlation)}).")
+            parts.append(f"The largest: {first.words(_NAMED)} ({first.axis}, r = {format_signed(first.correlation)}).")
         if self.threshold < self.chance:
             parts.append(
                 f"With {count(self.n_rows, 'row')}, correlations up to {self.chance:.2f} occur by chance among so many "
@@ -211,10 +211,6 @@ class ColumnGroups:
 
 def _small(share: float) -> str:
     return "less than 0.1 %" if 0 < share < 0.001 else format_share(share)
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
 
 
 def shown_columns(axes: Array, most: int) -> Sequence[int]:

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from ..core.errors import DataError
+from ..core.message import Message, Owner, Phrase, Setting
 from .model_axes import ModelAxes, model_axes
 
 Array = Any
@@ -67,9 +68,11 @@ def checked_axes(axes: Sequence[int], n_axes: int) -> list[int]:
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
             raise ValueError(f"axes are whole numbers, counted from 1; got {number!r}")
         if number > n_axes:
-            raise ValueError(f"axis {number} was not kept (n_components = {n_axes}); fit with n_components={number}")
+            kept = Phrase(f"n_components = {n_axes}", f"the model has {n_axes}")
+            more = Setting("n_components", int(number))
+            raise ValueError(Message(f"axis {number} was not kept (", kept, "); fit with ", more))
     if not numbers or len(set(numbers)) < len(numbers):
-        raise ValueError(f"axes must be one or more different numbers; got {axes!r}")
+        raise ValueError(Message(Setting("axes"), f" must be one or more different numbers; got {axes!r}"))
     return [int(number) - 1 for number in numbers]
 
 
@@ -166,7 +169,9 @@ def column_contributions(model: Any, X: Any = None, *, levels: bool = False) -> 
     """
     found = model_axes(model, X, "column_contributions", linear=True)
     if levels and found.groups is None:
-        raise ValueError("column_contributions: levels=True is for FAMD with categories")
+        raise ValueError(
+            Message(Owner("column_contributions"), Setting("levels", True), " is for FAMD with categories")
+        )
     L = found.directions
     if L is None:
         L = _loadings(found.with_rows("column_contributions"))
@@ -220,7 +225,7 @@ def row_contributions(model: Any, X: Any, *, names: Sequence[str] | None = None)
     """
     found = model_axes(model, X, "row_contributions")
     if found.Y is None:
-        raise DataError("row_contributions: give the rows, X")
+        raise DataError(Message(Owner("row_contributions"), "give the rows, X"))
     Y = found.Y if found.directions is not None else found.Y - found.Y.mean(axis=0)
     squares = _unit(Y) ** 2
     sums = squares.sum(axis=0)
@@ -252,8 +257,11 @@ def row_cos2(model: Any, X: Any, *, names: Sequence[str] | None = None) -> AxisT
     found = model_axes(model, X, "row_cos2", linear=True)
     if found.directions is None:
         raise ValueError(
-            f"row_cos2: {found.title} has no orthonormal components, so the squares of its axes do not add up; use "
-            "PCA, TruncatedSVD, ProbabilisticPCA or FAMD, or lowland.quality.pointwise for the quality of each row"
+            Message(
+                Owner("row_cos2"),
+                f"{found.title} has no orthonormal components, so the squares of its axes do not add up; use "
+                "PCA, TruncatedSVD, ProbabilisticPCA or FAMD, or lowland.quality.pointwise for the quality of each row",
+            )
         )
     Z = _unit(found.with_rows("row_cos2").Z)
     lengths = (Z**2).sum(axis=1, keepdims=True)

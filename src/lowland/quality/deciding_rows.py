@@ -1,4 +1,4 @@
-"""Rows that alone make an axis: most of the sum of its squares is theirs."""
+"""Rows that dominate an axis: they hold most of the sum of its squared coordinates."""
 
 from __future__ import annotations
 

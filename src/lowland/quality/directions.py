@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import DataError
+from ..core.message import Message, Owner
 from .model_axes import dense
 
 Array = Any
@@ -29,11 +30,11 @@ def variance_along(X: Any, directions: Any) -> Array:
     """
     X, U = dense(X), np.atleast_2d(np.asarray(directions, dtype=np.float64))
     if X.ndim != 2 or len(X) < 2:
-        raise DataError(f"variance_along: give two or more rows; got shape {X.shape}")
+        raise DataError(Message(Owner("variance_along"), f"give two or more rows; got shape {X.shape}"))
     if U.shape[1] != X.shape[1]:
-        raise ValueError(f"variance_along: rows have {X.shape[1]} columns, directions {U.shape[1]}")
+        raise ValueError(Message(Owner("variance_along"), f"rows have {X.shape[1]} columns, directions {U.shape[1]}"))
     lengths = np.linalg.norm(U, axis=1, keepdims=True)
     if not (lengths > 0).all():
-        raise ValueError("variance_along: a direction is zero")
+        raise ValueError(Message(Owner("variance_along"), "a direction is zero"))
     P = (X - X.mean(axis=0)) @ (U / lengths).T
     return (P**2).sum(axis=0) / (len(X) - 1)

@@ -53,6 +53,11 @@ class Supervised:
         return None if self.target is None else len(self.target.names)
 
     @property
+    def is_numeric(self) -> bool:
+        """Whether the values of the target are numbers, of classes too."""
+        return all(_is_number(value) for value in self.labels)
+
+    @property
     def sparse(self) -> bool:
         """Whether the rows are sparse."""
         return bool(sp.issparse(self.rows))
@@ -136,6 +141,12 @@ def supervised(X: Any, y: Any, steps: Any, task: str, folds: int, sample: int | 
         _check_variation(name, values, fold, folds)
     width = rows.shape[1] if steps is None else _width_after(steps, rows, known)
     return Supervised(rows, values, target, given, fold, folds, width, steps, left_out, sampled_from)
+
+
+def check_tolerance(tolerance: Any) -> None:
+    """Raise ValueError unless the tolerance is a number from 0 to 1."""
+    if not _is_number(tolerance) or not 0 <= float(tolerance) <= 1:
+        raise ValueError(_said(Setting("tolerance"), f" must be a number from 0 to 1; it is {tolerance!r}"))
 
 
 def _width_after(steps: Any, rows: Any, places: Array) -> int:

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from ..contract import registry
+from ..core.message import Message, Owner, Phrase, Setting
 
 Array = Any
 
 SUPERVISED = ("lda", "pls", "columns")  # they see the target of the training rows
 _GRID = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # components that are tried if none are given
+_ENCODE = Phrase("encode it by a recipe, in steps", "choose another method")
 _TITLES = {"lda": "LDA", "pls": "PLS", "columns": "best columns"}
 
 
@@ -48,10 +50,19 @@ def reductions(methods: Any, *, classes: int | None, random_state: int) -> list[
     pairs = methods.items() if isinstance(methods, Mapping) else ((None, method) for method in methods)
     found = [_reduction(name, method, classes, random_state) for name, method in pairs]
     if not found:
-        raise ValueError("downstream: methods must name one method or more, such as methods=['pca', 'lda']")
+        raise ValueError(
+            Message(
+                Owner("downstream"),
+                Setting("methods"),
+                " must name one method or more, such as ",
+                Phrase("methods=['pca', 'lda']", "pca,lda"),
+            )
+        )
     names = [before.name for before in found]
     if len(set(names)) < len(names):
-        raise ValueError(f"downstream: the methods have the same name, {names}; give a dict of names and estimators")
+        twice = f"the methods have the same name, {names}; "
+        once = Phrase("give a dict of names and estimators", "name each method once")
+        raise ValueError(Message(Owner("downstream"), twice, once))
     return found
 
 
@@ -61,16 +72,16 @@ def _reduction(name: str | None, method: Any, classes: int | None, random_state:
     key = method.strip().lower().replace("-", "_")
     if key in SUPERVISED:
         if key == "lda" and classes is None:
-            raise ValueError("downstream: the method 'lda' needs classes, and the target is numeric; use 'pls'")
+            classes_only = "the method 'lda' needs classes, and the target is numeric; use 'pls'"
+            raise ValueError(Message(Owner("downstream"), classes_only))
         if key == "pls" and classes is not None:
-            raise ValueError(
-                "downstream: the method 'pls' needs a numeric target, and the target is classes; use 'lda'"
-            )
+            numeric_only = "the method 'pls' needs a numeric target, and the target is classes; use 'lda'"
+            raise ValueError(Message(Owner("downstream"), numeric_only))
         most = None if key != "lda" or classes is None else classes - 1
         return Before(name or key, name or _TITLES[key], _builder(key, classes is not None), True, most)
     row = registry.method(method)
     if "categories" in row.needs:
-        raise ValueError(f"downstream: {row.title} needs a table with text; encode it by a recipe, in steps")
+        raise ValueError(Message(Owner("downstream"), f"{row.title} needs a table with text; ", _ENCODE))
     return _of_estimator(name or row.name, row.load()(), random_state, row.title if name is None else name)
 
 
@@ -79,9 +90,19 @@ def _of_estimator(name: str | None, estimator: Any, random_state: int, title: st
 
     own = type(estimator).__name__
     if not all(hasattr(estimator, what) for what in ("fit", "transform", "get_params")):
-        raise ValueError(f"downstream: {own} is no transformer: it needs fit, transform and get_params")
+        lacks = f"{own} is not a transformer: it needs fit, transform and get_params"
+        raise ValueError(Message(Owner("downstream"), lacks))
     if "n_components" not in estimator.get_params():
-        raise ValueError(f"downstream: {own} has no n_components; give it as steps, which run before all methods")
+        raise ValueError(
+            Message(
+                Owner("downstream"),
+                f"{own} has no ",
+                Phrase(
+                    "n_components; give it as steps, which run before all methods",
+                    "number of components, and so cannot be compared",
+                ),
+            )
+        )
 
     def build(k: int) -> Any:
         made = clone(estimator)
@@ -133,7 +154,8 @@ def component_grid(given: Any, most: int, shares: Array | None) -> list[int]:
         wrong = [k for k in counts if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= most]
         if wrong or not counts:
             what = f"got {wrong[0]!r}" if wrong else "it is empty"
-            raise ValueError(f"downstream: components must be whole numbers from 1 to {most}; {what}")
+            limits = f" must be whole numbers from 1 to {most}; {what}"
+            raise ValueError(Message(Owner("downstream"), Setting("components"), limits))
         return sorted({int(k) for k in counts})
     tried = {k for k in _GRID if k <= most} | ({most} if most <= _GRID[-1] else set())
     if shares is not None and len(shares):

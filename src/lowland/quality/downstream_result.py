@@ -120,7 +120,8 @@ class Downstream:
     trials : tuple of Trial
         The learner on components, by method and number of components.
     smallest : dict
-        For each method the smallest tried number of components that loses nothing; None if none does.
+        For each method the smallest tried number of components that loses nothing; None if none does. Empty if the
+        learner on all columns is not measurably better than the baseline (``learns`` is false): nothing can be lost.
     destroyed : Destroyed or None
         Whether PCA keeps the variance and loses the classes.
     learner, task : str
@@ -156,15 +157,26 @@ class Downstream:
         return sorted((trial for trial in self.trials if trial.method == method), key=lambda trial: trial.k)
 
     @property
+    def methods(self) -> list[str]:
+        """The names of the methods that were tried, in their order."""
+        return list(dict.fromkeys(trial.method for trial in self.trials))
+
+    @property
     def best(self) -> Trial:
-        """The smallest reduction that loses nothing, of several the one with the best score; else all columns."""
+        """The smallest reduction that loses nothing, of several the one with the best score; else all columns.
+
+        If all columns are not better than the baseline, the reduction with the best score that is, if any.
+        """
+        if not self.learns:
+            better = [trial for trial in self.trials if is_better(trial, self.baseline)]
+            return max(better, key=lambda trial: trial.score.low, default=self.everything)
         found = [trial for trial in self.trials if trial.k == self.smallest.get(trial.method)]
         return min(found, key=lambda trial: (trial.k, -trial.score), default=self.everything)
 
     @property
     def learns(self) -> bool:
         """Whether the learner on all columns is measurably better than the baseline; if not, nothing can be lost."""
-        return self.everything.score.low > self.baseline
+        return is_better(self.everything, self.baseline)
 
     @property
     def sentence(self) -> str:
@@ -177,7 +189,7 @@ class Downstream:
             f"The {what} of {self.learner} on {_all_columns(self.n_columns)} is {_score(score, classes)} "
             f"(95 % interval {low} to {high}; {chance})."
         ]
-        parts += [self._said(method) for method in self.smallest] if self.learns else [self._nothing_learned()]
+        parts += [self._said(method) for method in self.methods] if self.learns else [self._nothing_learned()]
         if self.destroyed is not None:
             parts.append(self.destroyed.sentence)
         return " ".join(parts)
@@ -188,8 +200,8 @@ class Downstream:
         text = "That is not measurably better, so there is nothing that a reduction could lose"
         if balance is not None:
             text += f" (balanced accuracy: {format_share(balance)})"
-        best = max(self.trials, key=lambda trial: trial.score.low, default=self.everything)
-        if best.score.low <= self.baseline:
+        best = self.best
+        if best is self.everything:
             return f"{text}; try another learner or other columns."
         unit = "column" if best.method == "columns" else "component"
         return f"{text}. Better: {best.title}, {count(best.k, unit)}: {_score(best.score, classes)}."
@@ -255,6 +267,11 @@ class Downstream:
 
     def __str__(self) -> str:
         return self.sentence
+
+
+def is_better(trial: Trial, baseline: float) -> bool:
+    """Return whether a learner is measurably better than the baseline."""
+    return trial.score.low > baseline
 
 
 def _all_columns(n: int) -> str:

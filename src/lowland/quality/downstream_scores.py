@@ -16,12 +16,12 @@ import numpy as np
 from ..core import thread_pool
 from ..core.errors import LowlandError, RankWarning
 from ..core.measure import Measure
-from ..core.message import Message
+from ..core.message import Message, message_of
 from ..core.settings import report_progress
 from .class_accuracy import balanced, by_class
-from .downstream_data import Supervised, supervised
+from .downstream_data import Supervised, check_tolerance, supervised
 from .downstream_methods import Before, component_grid, reductions
-from .downstream_result import Destroyed, Downstream, Trial
+from .downstream_result import Destroyed, Downstream, Trial, is_better
 from .learners import learner, learner_words
 
 Array = Any
@@ -66,7 +66,8 @@ def downstream(
         Classes (text, booleans, or whole numbers of at most 20 different values) or a numeric target, which is
         predicted by regression and scored by r². Rows without a value are left out.
     estimator : scikit-learn estimator, "neighbors", "linear" or "forest"
-        The learner. Default: the 10 nearest neighbours, which vote as in `lowland.compare`.
+        The learner, a classifier or a regressor as the target is. Default: the 10 nearest neighbours, which vote as in
+        `lowland.compare`.
     methods : list of names or transformers, or dict from names to transformers
         Methods of Lowland, "lda" (discriminant axes), "pls", "columns" (those with the largest F statistic), or any
         transformer with ``n_components``. Default: PCA, LDA (PLS for a numeric target), columns, random projection.
@@ -81,7 +82,7 @@ def downstream(
         Number of folds; the largest number of rows, drawn at random (default: all); the seed, None is 0. Apart from
         time and memory, the same seed gives the same result.
     tolerance : float
-        A loss that counts as nothing.
+        A loss that counts as nothing, from 0 to 1.
 
     Examples
     --------
@@ -95,12 +96,15 @@ def downstream(
     L. Breiman, J. Friedman, R. Olshen, C. Stone, Classification and Regression Trees (1984), section 3.4.
     C. Nadeau, Y. Bengio, Inference for the generalization error, Machine Learning 52 (2003).
     """
+    check_tolerance(tolerance)
     seed = 0 if random_state is None else int(random_state)
     data = supervised(X, y, steps, task, folds, sample, seed)
-    made = learner(estimator, classes=data.target is not None, sparse=data.sparse, random_state=seed)
+    made = learner(
+        estimator, classes=data.target is not None, sparse=data.sparse, random_state=seed, numbers=data.is_numeric
+    )
     befores = reductions(methods, classes=data.n_classes, random_state=seed)
     with thread_pool.one_blas_thread():  # sums of other packages do not depend on the number of threads either
-        return _measured(data, made, befores, components, tolerance, seed)
+        return _measured(data, made, befores, components, tolerance)
 
 
 @dataclass
@@ -150,7 +154,7 @@ class _Bench:
         except (LowlandError, ValueError, ArithmeticError) as error:
             if before is None:
                 raise
-            self.skipped[before.name] = f"{k} components: {error}"
+            self.skipped[before.name] = Message(f"{k} components: ", message_of(error))
             return
         here = self.data.fold == number
         run.guess[here] = guess
@@ -251,9 +255,7 @@ def _over_folds(values: Any, span: tuple[float, float], rows: int | None = None)
     return Measure(mean, min(low, mean), max(high, mean), exact=False)
 
 
-def _measured(
-    data: Supervised, made: Any, befores: list[Before], components: Any, tolerance: float, seed: int
-) -> Downstream:
+def _measured(data: Supervised, made: Any, befores: list[Before], components: Any, tolerance: float) -> Downstream:
     bench = _Bench(data, made)
     with bench._warnings_kept():
         shares = data.variance_shares()
@@ -269,7 +271,7 @@ def _measured(
     smallest = {
         before.name: _smallest([trial for trial in others if trial.method == before.name], tolerance)
         for before in befores
-        if before.name not in bench.skipped
+        if before.name not in bench.skipped and is_better(everything, data.baseline)
     }
     with bench._warnings_kept():
         destroyed = _destroyed(data, everything, others, shares)

@@ -141,7 +141,8 @@ def geodesic_correlation(
     """
     X, metric = coded(X, metric)
     items, rng = objects(X, metric, "geodesic_correlation"), np.random.default_rng(random_state or 0)
-    n, square = int(np.shape(Y)[0]), isinstance(metric, str) and metric == "precomputed"
+    Y = np.asarray(Y, dtype=np.float64)  # lengths of lazy tables are not known before
+    n, square = len(Y), isinstance(metric, str) and metric == "precomputed"
     named = None if groups is None else labels(groups, n, "geodesic_correlation")
     unknown = Measure(np.nan, groups=None if named is None else dict.fromkeys(named.names, Measure(np.nan)))
     most = _FUNCTION_ROWS if callable(metric) else SAMPLE
@@ -160,7 +161,7 @@ def geodesic_correlation(
     found, _ = path_distances(items, metric, k, [chosen], same)
     if found is None:
         return unknown
-    exact, places = len(chosen) == n, np.asarray(Y, dtype=np.float64)[rows[chosen]]
+    exact, places = len(chosen) == n, Y[rows[chosen]]
 
     def one(begin: Array | None, parts: dict[Any, Measure] | None = None) -> Measure:
         fold, folds = np.arange(len(chosen)) % _FOLDS, 0 if exact else _FOLDS

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.errors import DataError
+from ..core.message import Message, Owner, message
 from ..methods.linear.gaussian_em import mapped_spread
 from ..methods.linear.probabilistic_pca import ProbabilisticPCA
 from ..methods.steps import frames
@@ -19,7 +20,7 @@ _ROUNDING = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-2}  # of diffe
 
 
 class Gaps(NamedTuple):
-    """Rows where their gaps are filled: which numbers are there, the Gaussian of the numbers, and what follows.
+    """Rows at the step that fills their gaps: the known numbers, their Gaussian model and the steps that follow.
 
     Numbers are ``scale`` times x plus a constant, x ~ N(0, W Wᵀ + σ²I). ``place`` maps changes of the numbers of a
     complete row, (m, D), to places on the map.
@@ -77,8 +78,11 @@ def _gaps(model: Any, X: Any) -> Gaps:
         if isinstance(step, ProbabilisticPCA):
             return _of_method(step, _through(steps[:i], X), steps[i:])
     raise DataError(
-        "imputation_covariances needs a model that fills missing cells by probabilistic PCA: a recipe with "
-        "missing='ppca', or ProbabilisticPCA"
+        message(
+            "imputation_covariances needs a model that fills missing cells by probabilistic PCA: a recipe with "
+            "{missing}, or ProbabilisticPCA",
+            missing="ppca",
+        )
     )
 
 
@@ -135,8 +139,11 @@ def _linear_map(gaps: Gaps, columns: Array, owner: str) -> Array:
     error = np.abs(rise[:-1].sum(axis=0) - rise[-1]) + np.abs(elsewhere[0] - elsewhere[1] - rise[-1])
     if float(error.max()) > _ROUNDING.get(found.dtype, 1e-6) * max(size, 1e-300) * max(1, len(columns)):
         raise DataError(
-            f"imputation_covariances: places of this {owner} do not depend linearly on the filled cells; "
-            "it needs a linear method, such as PCA, and no normalize"
+            Message(
+                Owner("imputation_covariances"),
+                f"places of this {owner} do not depend linearly on the filled cells; "
+                "it needs a linear method, such as PCA, and no normalize",
+            )
         )
     A = np.zeros((found.shape[1], D))
     A[:, columns] = rise[:-1].T

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from ..core.message import Message, Owner, Setting
 from .class_accuracy import voted
 
 Array = Any
@@ -65,8 +66,10 @@ class NeighborMean(RegressorMixin, _Nearest):  # type: ignore[misc]
         return self._y[self._found(X)].mean(axis=1)
 
 
-def learner(estimator: Any, *, classes: bool, sparse: bool, random_state: int) -> Any:
+def learner(estimator: Any, *, classes: bool, sparse: bool, random_state: int, numbers: bool = True) -> Any:
     """Return an unfitted learner: a copy of one, or the one of a name, with the seed where it has none.
+
+    ``classes`` is whether the target is classes, ``numbers`` whether its values are numbers, which could be either.
 
     >>> learner("linear", classes=False, sparse=False, random_state=0).steps[-1][1]
     LinearRegression()
@@ -75,9 +78,29 @@ def learner(estimator: Any, *, classes: bool, sparse: bool, random_state: int) -
 
     made = clone(estimator) if hasattr(estimator, "fit") else _named(estimator, classes, sparse)
     if not hasattr(made, "predict"):
-        raise ValueError(f"downstream: {type(made).__name__} has no predict; give a classifier or a regressor")
+        unable = f"{type(made).__name__} has no predict; give a classifier or a regressor"
+        raise ValueError(Message(Owner("downstream"), unable))
+    _check_kind(made, classes, numbers)
     seeds = [name for name, value in made.get_params().items() if name.endswith("random_state") and value is None]
     return made.set_params(**dict.fromkeys(seeds, random_state))
+
+
+def _check_kind(made: Any, classes: bool, numbers: bool) -> None:
+    """Raise ValueError if a regressor is to predict classes, or a classifier numbers; an unknown kind passes."""
+    from sklearn.base import is_classifier, is_regressor
+
+    if not hasattr(made, "__sklearn_tags__"):
+        return
+    name = type(made.steps[-1][1] if hasattr(made, "steps") else made).__name__
+    if classes and is_regressor(made):
+        other = ("; if it is a number to predict, use ", Setting("task", "regression")) if numbers else ()
+        text = f"the target is classes, and {name} is a regressor; give a classifier"
+        raise ValueError(Message(Owner("downstream"), text, *other))
+    if not classes and is_classifier(made):
+        text = (
+            f"the target is numeric, and {name} is a classifier; give a regressor, or, if each value is a class, use "
+        )
+        raise ValueError(Message(Owner("downstream"), text, Setting("task", "classes")))
 
 
 def _named(name: Any, classes: bool, sparse: bool) -> Any:
@@ -96,7 +119,8 @@ def _named(name: Any, classes: bool, sparse: bool) -> Any:
 
         return RandomForestClassifier() if classes else RandomForestRegressor()
     listed = ", ".join(map(repr, LEARNERS))
-    raise ValueError(f"downstream: estimator must be a scikit-learn estimator or one of {listed}; got {name!r}")
+    allowed = f" must be a scikit-learn estimator or one of {listed}; got {name!r}"
+    raise ValueError(Message(Owner("downstream"), Setting("estimator"), allowed))
 
 
 def learner_words(made: Any) -> str:

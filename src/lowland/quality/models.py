@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from ..core.errors import DataError
 from ..core.measure import Measure
-from ..core.message import Message, Owner
+from ..core.message import Message, Owner, Setting
 from ..pairs.pairwise import tiles
 from .anchors import labels
 from .intervals import ratio
@@ -165,8 +165,11 @@ def held_out(
     need_transform(model, owner)
     if takes_pairs(model) or metric == "precomputed":
         raise DataError(
-            "held_out: rows of distances to the training objects do not contain the distances among new rows; give "
-            "coordinates and a metric, or use report with a distance matrix of all rows"
+            Message(
+                Owner("held_out"),
+                "rows of distances to the training objects do not contain the distances among new rows; give "
+                "coordinates and a metric, or use report with a distance matrix of all rows",
+            )
         )
     head, last, space = cut_chain(model, within, owner)
     new = X_new if head is None else head.transform(X_new)
@@ -221,7 +224,7 @@ def _of_rows(table: RankTable, m: int) -> tuple[dict[str, Measure], dict[str, Me
 def cut_chain(model: Any, within: str | None, owner: str) -> tuple[Any, Any, str]:
     """Return the first steps (or None), the rest of the model, and the name of the space between them."""
     if within not in PLACES:
-        raise ValueError(Message(Owner(owner), f"within must be 'input' or 'last step'; it is {within!r}"))
+        raise ValueError(Message(Owner(owner), Setting("within"), f" must be 'input' or 'last step'; it is {within!r}"))
     steps = getattr(model, "steps", None)
     if within is None:
         from ..methods.steps import Step, preprocessing
@@ -236,7 +239,11 @@ def cut_chain(model: Any, within: str | None, owner: str) -> tuple[Any, Any, str
     if not names:
         kind = type(model).__name__
         raise ValueError(
-            Message(Owner(owner), f"within='last step' requires a Pipeline of several steps; the model is a {kind}")
+            Message(
+                Owner(owner),
+                Setting("within", within),
+                f" requires a Pipeline of several steps; the model is a {kind}",
+            )
         )
     return model[:-1], model[-1], f"the rows after {names}"
 
@@ -261,7 +268,11 @@ def takes_pairs(model: Any) -> bool:
 
 def _stacked(old: Any, new: Any) -> Any:
     if old.shape[1] != new.shape[1]:
-        raise DataError(f"held_out: X_new has {new.shape[1]} columns and X_train {old.shape[1]}; give the same columns")
+        raise DataError(
+            Message(
+                Owner("held_out"), f"X_new has {new.shape[1]} columns and X_train {old.shape[1]}; give the same columns"
+            )
+        )
     return sp.vstack([old, new]).tocsr() if sp.issparse(old) or sp.issparse(new) else np.concatenate([old, new])
 
 

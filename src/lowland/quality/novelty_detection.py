@@ -23,8 +23,9 @@ from .checks import check_level, check_neighbors, row_names
 from .limits import hotelling
 from .neighbor_distance import ALL, NeighborSearch, divided, neighbor_search, sample
 from .novel_texts import without_terms
+from .novelty_axes import axes_of, differences_before, method_before, no_residual
 from .novelty_result import NAMES, Novelty
-from .robust_pca import RobustAxes, judging, residual
+from .robust_pca import judging, residual
 from .spaces import naming
 from .unusual_columns import Explainer, Factors, differences_between, factors_along, factors_off
 
@@ -36,8 +37,6 @@ _GIVE = Remedies(
     before="; ",
 )
 _TAIL_QUANTILE = 0.9  # above this quantile the training rows' distances are extrapolated by an exponential tail
-_LEAST_RESIDUAL_ROWS = 10  # rows minus components: with fewer, limits of SPE are off by a factor of several
-_ORTHONORMAL = 1e-4  # largest deviation from orthonormality; float32 leaves less
 
 
 def novelty(
@@ -74,7 +73,9 @@ def novelty(
     ----------
     model : Reducer or Pipeline
         A fitted model, also one from a file. Of a Pipeline, the last step is judged, in the space of its input: for a
-        recipe, numbers that are filled, encoded and scaled. `FAMD` is judged in its own metric.
+        recipe, numbers that are filled, encoded and scaled. `FAMD` is judged in its own metric. After another method
+        (``pre``) with principal axes, T² and SPE are those of that method, so that rows off its axes are novel, too;
+        the distance is measured along its axes, and off them as well if ``X_train`` is given.
     X : array, sparse matrix, data frame or blocks
         New rows with the columns of the model; they are read once. Rows with missing values are not judged.
     X_train : array, optional
@@ -109,12 +110,13 @@ method that stores them, such as Isomap'})
     J. A. Westerhuis, S. P. Gurden, A. K. Smilde, Generalized contribution plots in multivariate statistical process
     monitoring, Chemometrics and Intelligent Laboratory Systems 51 (2000).
     """
-    steps, method, rows, train = _in_last_step(model, X, X_train)
+    steps, pre, method, rows, train = _in_last_step(model, X, X_train)
     return novelty_after(
         steps,
         method,
         rows,
         train,
+        pre=pre,
         table=X,
         n_neighbors=n_neighbors,
         level=level,
@@ -129,26 +131,31 @@ def novelty_after(
     X: Any,
     X_train: Any = None,
     *,
+    pre: Any = None,
     table: Any = None,
     n_neighbors: int = 10,
     level: float = 0.999,
     names: Sequence[Any] | None = None,
     random_state: int | None = None,
 ) -> Novelty:
-    """Do the same for rows that fitted steps made of a table."""
+    """Do the same for rows that fitted steps made of a table.
+
+    ``pre``: the method before ``model`` whose input the rows are; see `method_before`.
+    """
     check_level(level, "novelty")
     check_neighbors(n_neighbors, "novelty")
     check_is_fitted(model)
     given = X if table is None else table
     coded = hasattr(model, "coded")
     with thread_pool.one_blas_thread(), naming("novelty, X"):
-        if coded:
+        if coded and pre is None:
             X, X_train = model.coded(X), None if X_train is None else model.coded(X_train)
-        rows = as_rows(X) if coded else model._rows(X, reset=False)
+        first = model if pre is None else pre
+        rows = as_rows(X) if coded and pre is None else first._rows(X, reset=False)
         missing: dict[str, str] = {}
-        axes = _axes(model)
-        near = _near(model, X_train, n_neighbors)
-        why = axes if isinstance(axes, str) else _no_residual(axes, type(model).__name__)
+        axes = axes_of(first)
+        near = _near(model, X_train, n_neighbors, pre)
+        why = axes if isinstance(axes, str) else no_residual(axes, type(first).__name__)
         available = (not isinstance(axes, str)) + (why is None) + (not isinstance(near, str))
         if available == 0:
             assert isinstance(near, str)
@@ -172,7 +179,7 @@ def novelty_after(
             limits["distance"] = near.limit(share, random_state)
             if near.difference is not None:
                 factors["distance"] = near.factors
-        explainer = Explainer(limits, factors, _origins(steps, model, rows))
+        explainer = Explainer(limits, factors, _origins(steps, first, rows))
         found = arrays.to_numpy(
             rows.map_blocks(lambda block: _measured(block, work, explainer), len(limits) + explainer.width, np.float64)
         )
@@ -209,20 +216,28 @@ def _origins(steps: Sequence[Any], model: Any, rows: RowSource) -> Origins:
     return Origins(before.names, before.groups[groups], from_table=before.from_table)
 
 
-def _in_last_step(model: Any, X: Any, X_train: Any) -> tuple[Sequence[Any], Any, Any, Any]:
-    """Return the steps of a Pipeline before its method, the method, and the rows as it gets them."""
+def _in_last_step(model: Any, X: Any, X_train: Any) -> tuple[Sequence[Any], Any, Any, Any, Any]:
+    """Return the steps of a Pipeline before its methods, ``pre`` or None, the method, and the rows to judge."""
     if not hasattr(model, "steps"):
-        return (), model, X, X_train
+        return (), None, model, X, X_train
     head, method, _ = split_at_method(model)
     if not isinstance(method, Reducer):
         raise DataError(
-            f"novelty: the last step of the Pipeline is {type(method).__name__}, not a method of Lowland; give the "
-            "Pipeline of a recipe with a method"
+            Message(
+                Owner("novelty"),
+                f"the last step of the Pipeline is {type(method).__name__}, not a method of Lowland; give the "
+                "Pipeline of a recipe with a method",
+            )
         )
     if head is None:
-        return (), method, X, X_train
+        return (), None, method, X, X_train
     before = [step for _, step in head.steps]
-    return before, method, head.transform(X), None if X_train is None else head.transform(X_train)
+    pre = method_before(before, with_rows=X_train is not None)
+    if pre is not None:
+        before, head = before[:-1], head[:-1] if len(before) > 1 else None
+    if head is None:
+        return before, pre, method, X, X_train
+    return before, pre, method, head.transform(X), None if X_train is None else head.transform(X_train)
 
 
 def _measured(block: Array, work: Sequence[Callable[[Array], Array]], explainer: Explainer) -> Array:
@@ -237,56 +252,6 @@ def _measured(block: Array, work: Sequence[Callable[[Array], Array]], explainer:
     return np.column_stack([measures, explainer.explain(whole, measures)])
 
 
-# -- T² and SPE --------------------------------------------------------------------------------------------------
-
-
-def _axes(model: Reducer) -> RobustAxes | str:
-    """Return the principal axes of a model, with variances for the divisor n − 1; or why it has none."""
-    name = type(model).__name__
-    if hasattr(model, "coded"):
-        return _famd_axes(model)
-    wanted = ("components_", "mean_", "explained_variance_", "spectrum_", "total_variance_", "n_samples_")
-    if not all(hasattr(model, attribute) for attribute in wanted):
-        return f"{name} has no principal axes with variances"
-    if not getattr(model, "center", True):
-        return f"{name} was fitted without centring, so its variances are not about the mean"
-    fitted: Any = model
-    V = np.asarray(fitted.components_, dtype=np.float64).T
-    if np.abs(V.T @ V - np.eye(V.shape[1])).max() > _ORTHONORMAL:
-        return f"the components of {name} are not orthogonal"
-    n, k = int(fitted.n_samples_), V.shape[1]
-    if n < k + 3:
-        return f"{name} was fitted on {n} rows, too few for limits of {k} components"
-    values = np.asarray(fitted.explained_variance_, dtype=np.float64)
-    single = getattr(fitted, "singular_values_", None)
-    # the divisor of the model's variances
-    divisor = n if single is None else float(np.median(np.asarray(single) ** 2 / values))
-    factor = divisor / (n - 1)
-    scale = getattr(fitted, "scale_", None)
-    spectrum, total = np.asarray(fitted.spectrum_, dtype=np.float64), float(fitted.total_variance_)
-    return RobustAxes(fitted.mean_, scale, V, values * factor, spectrum * factor, total * factor, np.empty(0), n)
-
-
-def _famd_axes(model: Any) -> RobustAxes | str:
-    """Return the axes of FAMD among coded rows, whose mean is 0."""
-    V, n = np.asarray(model.components_, dtype=np.float64).T, int(model.n_samples_)
-    if n < V.shape[1] + 3:
-        return f"FAMD was fitted on {n} rows, too few for limits of {V.shape[1]} components"
-    factor = n / (n - 1)
-    spectrum, total = np.asarray(model.spectrum_, dtype=np.float64) * factor, float(model.total_variance_) * factor
-    values = np.asarray(model.eigenvalues_, dtype=np.float64) * factor
-    return RobustAxes(np.zeros(len(V)), None, V, values, spectrum, total, np.empty(0), n)
-
-
-def _no_residual(axes: RobustAxes, name: str) -> str | None:
-    """Return why SPE is not available, or None."""
-    if axes.k == len(axes.mean):
-        return f"{name} kept all dimensions, so there is no residual"
-    if axes.n - axes.k <= _LEAST_RESIDUAL_ROWS and not axes.flat:
-        return f"{name} has {axes.k} components from {axes.n} rows, too few rows to estimate the residual variance"
-    return None
-
-
 # -- distances ---------------------------------------------------------------------------------------------------
 
 
@@ -299,6 +264,7 @@ class _Near:
     scale: Array | None = None
     columns: Array | None = None  # for a distance matrix: the columns of the training objects
     difference: Callable[[Array, Array], Array] | None = None  # by column, for metrics that are sums over columns
+    pre: Any = None  # the method that makes the rows of the search of new rows
 
     def far(self, block: Array) -> Array:
         """Return the distances of new rows."""
@@ -310,11 +276,17 @@ class _Near:
         rows = self._prepared(block)
         nearest, _ = self.search.search.query(rows, 1)
         items = self.items[self.search.first[nearest[:, 0]]]
+        if self.pre is not None:
+            between = differences_before(self.pre, block, items)
+            return between, between
         between = self.difference(*(part.toarray() if sp.issparse(part) else part for part in (rows, items)))
         return between, between
 
     def _prepared(self, block: Array) -> Array:
         """Return new rows as they are compared with the training rows."""
+        if self.pre is not None:
+            names = getattr(self.pre, "feature_names_in_", None)
+            block = self.pre.transform(RowSource.from_array(block, names=None if names is None else list(names)))
         block = block if sp.issparse(block) else arrays.to_numpy(block)
         if self.columns is not None:
             block = block[:, self.columns]
@@ -340,14 +312,18 @@ class _Near:
         return float(np.exp(edge + np.median(above) / np.log(2) * np.log((1 - _TAIL_QUANTILE) / share)))
 
 
-def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
-    """Return the training rows, given or stored in the model; or why there are none."""
+def _near(model: Reducer, X_train: Any, k: int, pre: Any = None) -> _Near | str:
+    """Return the training rows, given or stored in the model; or why there are none.
+
+    ``pre``: the method before the model, whose input the rows are; stored training rows are its output.
+    """
     name, scale = type(model).__name__, None
     if X_train is not None:
         if getattr(model, "_fitted_pairwise", False):
             return f"{name} was fitted on a distance matrix and has no training rows"
         rows = as_rows(X_train, owner="novelty, X_train")
-        width = rows.n_features if hasattr(model, "coded") else model.n_features_in_
+        first = model if pre is None else pre
+        width = rows.n_features if hasattr(first, "coded") else first.n_features_in_
         if rows.n_features != width:
             raise DataError(
                 Message(
@@ -357,7 +333,7 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
             )
         items = gather(rows, sparse=True)
         items = items if rows.sparse else arrays.to_numpy(items)
-        scale = None if hasattr(model, "coded") else getattr(model, "scale_", None)
+        scale = None if hasattr(first, "coded") else getattr(first, "scale_", None)
         items = items if scale is None else divided(items, scale)
         between = differences_between("euclidean", None)
         return _enough(_Near(neighbor_search("euclidean", items, k), items, scale, difference=between), name)
@@ -371,7 +347,8 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
     fitted: Any = model
     rule = fitted._input.fitted(fitted)
     between = differences_between(rule, fitted.metric_state_)
-    return _enough(_Near(neighbor_search(rule, held, k, fitted.metric_state_), held, difference=between), name)
+    near = _Near(neighbor_search(rule, held, k, fitted.metric_state_), held, difference=between, pre=pre)
+    return _enough(near, name)
 
 
 def _without_rows(model: Reducer) -> str | None:
@@ -389,9 +366,11 @@ def _without_rows(model: Reducer) -> str | None:
     return None
 
 
-def can_judge(model: Reducer) -> bool:
-    """Return whether a fitted method can tell rows that are unlike its training rows."""
-    return not isinstance(_axes(model), str) or _without_rows(model) is None
+def can_judge(model: Reducer, steps: Sequence[Any] = ()) -> bool:
+    """Return whether a fitted method, after fitted steps, can tell rows that are unlike its training rows."""
+    if method_before(steps) is not None:
+        return True
+    return not isinstance(axes_of(model), str) or _without_rows(model) is None
 
 
 def _enough(near: _Near, name: str) -> _Near | str:

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 
+from ..core.errors import DataError
+from ..core.message import Message, Owner
+from ..methods.steps.frames import to_frame
 from .robust_pca import middle_and_spread
 
 Array = Any
@@ -64,3 +68,31 @@ def odd_columns(rows: Array, some: Array, names: Sequence[Any] | None) -> tuple[
             for x, own, best in zip(X, z, order, strict=True)
         ]
     return tuple(found)
+
+
+def indicators(table: Any, n: int) -> tuple[Array, list[str]]:
+    """Return the columns of a table of n rows as numbers: categories as indicators of their levels; and their names.
+
+    >>> import polars as pl
+    >>> indicators(pl.DataFrame({"age": [31, 54], "sex": ["f", "m"]}), 2)
+    (array([[31.,  1.,  0.],
+           [54.,  0.,  1.]]), ['age', 'sex=f', 'sex=m'])
+    """
+    frame, _ = to_frame(table, "outliers, table")
+    if frame.height != n:
+        raise DataError(Message(Owner("outliers"), f"table has {frame.height} rows and X {n}; give the rows of X"))
+    columns: list[Array] = []
+    names: list[str] = []
+    for column in frame.get_columns():
+        if column.dtype.is_numeric():
+            values = column.cast(pl.Float64).to_numpy().copy()
+            values[~np.isfinite(values)] = np.nan
+            middle = np.nanmedian(values) if np.isfinite(values).any() else 0.0
+            columns.append(np.where(np.isnan(values), middle, values))  # a missing value is not unusual
+            names.append(column.name)
+            continue
+        texts = column.cast(pl.String)
+        for level in sorted(texts.drop_nulls().unique()):
+            columns.append((texts == level).fill_null(False).cast(pl.Float64).to_numpy())
+            names.append(f"{column.name}={level}")
+    return np.column_stack(columns) if columns else np.empty((n, 0)), names

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.formatting import format_share
+from ..core.show import show
 from .odd_columns import OddColumn
 from .reference import Ranking
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
 Array = Any
 
@@ -117,6 +119,15 @@ class Outliers:
 
     def __str__(self) -> str:
         return self.sentence
+
+    def figure(self) -> Figure:
+        """Draw the largest ratio of a measure to its limit for each row, with names of the most extreme ones."""
+        figure: Figure = show("outliers", self).figure
+        return figure
+
+    def _repr_html_(self) -> str:
+        text: str = show("outliers html", self)
+        return text
 
     def table(self, *, all: bool = False) -> pl.DataFrame:
         """Return the flagged rows (or all of them, in their order) as a polars data frame."""

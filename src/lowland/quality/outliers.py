@@ -25,7 +25,7 @@ from .limits import Limit
 from .neighbor_distance import UNKNOWN, distance_limit, divided, neighbor_search, normal_distances, sample
 from .novelty_detection import novelty
 from .novelty_result import Novelty
-from .odd_columns import OddColumn, odd_columns
+from .odd_columns import OddColumn, indicators, odd_columns
 from .outlier_result import WORDS, Outliers, is_group, sentence
 from .reference import MOST_RANKED, Ranking, ranking
 from .robust_pca import ROWS_EACH, InlierSearch, Judged, RobustAxes, angles, distinct_first
@@ -52,6 +52,7 @@ def outliers(
     names: Sequence[Any] | None = None,
     anchors: int | str | None = "auto",
     random_state: int | None = None,
+    table: Any = None,
 ) -> Outliers:
     """Find outliers, explain why each is flagged, and measure their effect on the principal axes.
 
@@ -93,6 +94,8 @@ def outliers(
         Number of rows, drawn at random, to search for neighbours: "auto": all up to 10,000, otherwise 5,000; None: all.
     random_state : int, optional
         Random seed; None is 0.
+    table : data frame, optional
+        The table that steps made X of, such as axes of FAMD: unusual columns are those of this table. Default: X.
 
     Returns
     -------
@@ -122,7 +125,7 @@ def outliers(
     check_parameters(n_neighbors, n_components, level, anchors)
     if not isinstance(scale, bool | np.bool_):
         raise ValueError(Message(Owner("outliers"), Setting("scale"), f" must be true or false; it is {scale!r}"))
-    asked = _Request(n_neighbors, n_components, level, metric, bool(scale), names, anchors, seed(random_state))
+    asked = _Request(n_neighbors, n_components, level, metric, bool(scale), names, anchors, seed(random_state), table)
     known = are_objects(X) or metric == "precomputed"
     with thread_pool.one_blas_thread(), naming("outliers, X"):
         return _by_distances(X, asked) if known else _by_rows(X, asked)
@@ -140,6 +143,7 @@ class _Request:
     names: Sequence[Any] | None
     anchors: int | str | None
     rng: np.random.Generator
+    table: Any = None
 
 
 def _by_distances(X: Any, asked: _Request) -> Outliers:
@@ -206,6 +210,9 @@ def _by_rows(X: Any, asked: _Request) -> Outliers:
         measures = _measured(*_distances(rows, some, asked, judged.axes, share), judged)
     if not asked.scale and labels is None:
         _warn_dominant(judged.axes, rows.names)
+    told = labels
+    if asked.table is not None:
+        shown, told = indicators(asked.table, n)
     missing = {} if judged.spe_limit is not None else {"spe": "the axes span all dimensions, so there is no residual"}
     out = _result(
         measures,
@@ -215,7 +222,7 @@ def _by_rows(X: Any, asked: _Request) -> Outliers:
         names,
         missing,
         reason,
-        lambda numbers: _odd(rows, some, numbers) if labels is None else odd_columns(shown[numbers], shown, labels),
+        lambda numbers: _odd(rows, some, numbers) if told is None else odd_columns(shown[numbers], shown, told),
     )
     if not inliers.stable:
         warnings.warn(
@@ -261,7 +268,8 @@ def _count(asked: _Request, rows: RowSource) -> int | None:
 def _distances(rows: RowSource, some: Array, asked: _Request, axes: RobustAxes, share: float) -> tuple[Array, Limit]:
     """Return the nearest-neighbour distance of each row, and its limit for inliers with these axes."""
     search = neighbor_search(asked.metric, divided(some, axes.scale), asked.k)
-    d = rows.map_blocks(lambda block: search.distances(divided(block, axes.scale))[:, None], 1, np.float64)[:, 0]
+    found = rows.map_blocks(lambda block: search.distances(divided(block, axes.scale))[:, None], 1, np.float64)
+    d = arrays.to_numpy(found)[:, 0]
     spectrum = np.concatenate([axes.variances, axes.rest()]) if asked.metric == "euclidean" else UNKNOWN
     return d, distance_limit(d, normal_distances(spectrum, search.search.n, search.k, asked.rng), share)
 

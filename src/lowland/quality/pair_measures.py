@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.measure import Measure
-from ..core.message import Message, Owner
+from ..core.message import Message, Owner, Setting
 from .pair_values import (
     MONOTONE,
     SPEARMAN,
@@ -80,7 +80,15 @@ def kruskal_stress(
     """
     owner = "kruskal_stress"
     if monotone and not scale:
-        raise ValueError("kruskal_stress: a monotone fit has no scale; remove scale=False or monotone=True")
+        raise ValueError(
+            Message(
+                Owner("kruskal_stress"),
+                "a monotone fit has no scale; remove ",
+                Setting("scale", False),
+                " or ",
+                Setting("monotone", True),
+            )
+        )
     table = PairTable.of(X, Y, metric, pairs, random_state, groups, owner)
     return stress_of(table, monotone=monotone, scale=scale)
 
@@ -161,7 +169,7 @@ def distance_correlation(
     """
     owner = "distance_correlation"
     if kind not in ("pearson", "spearman"):
-        raise ValueError(Message(Owner(owner), f"kind must be 'pearson' or 'spearman'; it is {kind!r}"))
+        raise ValueError(Message(Owner(owner), Setting("kind"), f" must be 'pearson' or 'spearman'; it is {kind!r}"))
     return correlation_of(PairTable.of(X, Y, metric, pairs, random_state, groups, owner), kind)
 
 

@@ -139,7 +139,7 @@ class PairTable:
     ) -> None:
         self.both, self.groups, self.owner = both, groups, owner
         self.total = both.n * (both.n - 1) // 2
-        self.wanted = _wanted(pairs, self.total, owner)
+        self.requested_pairs = _number_of_pairs(pairs, self.total, owner)
         count = 1 + (0 if groups is None else len(groups.names))
         self._seed = check_seed(random_state, owner)
         self._streams = np.random.default_rng(self._seed).spawn(count)
@@ -208,8 +208,8 @@ class PairTable:
 
     def everything(self, limit: int) -> bool:
         """Return whether all pairs are used, where "auto" uses all up to ``limit`` points."""
-        if self.wanted != 0:
-            return self.wanted is None
+        if self.requested_pairs != 0:
+            return self.requested_pairs is None
         return self.both.n <= limit and (limit != ALL_ORDERED or self.total * self._width <= SORTED_NUMBERS)
 
     @property
@@ -220,7 +220,7 @@ class PairTable:
     @property
     def count(self) -> int:
         """Number of pairs to sample."""
-        return self.wanted or min(DRAWN, max(DRAWN // 10, NUMBERS // self._width))
+        return self.requested_pairs or min(DRAWN, max(DRAWN // 10, NUMBERS // self._width))
 
     @cached_property
     def drawn(self) -> list[Values]:
@@ -357,7 +357,7 @@ def defined(measure: Measure, table: PairTable) -> Measure:
     return measure
 
 
-def _wanted(pairs: int | str | None, total: int, owner: str) -> int | None:
+def _number_of_pairs(pairs: int | str | None, total: int, owner: str) -> int | None:
     """Read the number of pairs: None for all, 0 for the default."""
     if pairs is None:
         return None

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.message import Message, Setting
+from ..core.show import show
 from ..graph.graph import Graph
 from ..graph.measures import BoundMetric, EuclideanRows, SparseRows, SquareRows
 from ..graph.neighbors import neighbor_graph
@@ -17,6 +19,7 @@ from .spaces import Metric, Sides, distances_of, sides
 
 if TYPE_CHECKING:
     import polars
+    from matplotlib.figure import Figure
 
 Array = Any
 
@@ -64,10 +67,19 @@ class Pointwise:
         Ties are ordered by the distance of false and missing neighbours.
         """
         if by not in ("kept", "false", "missing"):
-            raise ValueError(f"by must be 'kept', 'false' or 'missing'; it is {by!r}")
+            raise ValueError(Message(Setting("by"), f" must be 'kept', 'false' or 'missing'; it is {by!r}"))
         bad = 1 - self.kept if by == "kept" else getattr(self, by)
         order = np.lexsort((self.point, -(self.false + self.missing), -bad))
         return self.point[order[:count]]
+
+    def figure(self) -> Figure:
+        """Draw how many points keep which share of their neighbours, and distances of false and missing neighbours."""
+        figure: Figure = show("pointwise", self)[0].figure
+        return figure
+
+    def _repr_html_(self) -> str:
+        text: str = show("pointwise html", self)
+        return text
 
     def to_frame(self) -> polars.DataFrame:
         """Return a polars DataFrame with a row for each point."""

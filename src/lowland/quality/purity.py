@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.measure import Measure
+from ..core.message import Message, Owner
 from .ranks import RankTable, rank_table
 from .spaces import Metric, sides
 
@@ -97,7 +98,7 @@ def neighbor_purity(
     (True, True, [0, 1])
     """
     if groups is None:
-        raise ValueError("neighbor_purity: groups must contain a label for each point; it is None")
+        raise ValueError(Message(Owner("neighbor_purity"), "groups must contain a label for each point; it is None"))
     space = sides(X, Y, metric, "neighbor_purity")
     return purity_of(rank_table(space, n_neighbors, anchors, random_state, groups, owner="neighbor_purity"))
 
@@ -106,11 +107,11 @@ def purity_of(table: RankTable) -> Purity:
     """Return the purity of a table of ranks that was computed with groups."""
     chosen = table.anchors
     if table.data_purity is None or table.map_purity is None or chosen.names is None or chosen.codes is None:
-        raise DataError("neighbor_purity: the table of ranks was computed without groups")
+        raise DataError(Message(Owner("neighbor_purity"), "the table of ranks was computed without groups"))
     counts = np.bincount(chosen.codes[chosen.codes >= 0], minlength=len(chosen.names)).astype(np.float64)
     several = counts > 1
     if not several.any():
-        raise DataError("neighbor_purity: every group has a single point; give labels that repeat")
+        raise DataError(Message(Owner("neighbor_purity"), "every group has a single point; give labels that repeat"))
     reach = np.where(several, np.minimum(1.0, (counts - 1) / table.n_neighbors), np.nan)
     data, map = (_mean(table, values, reach) for values in (table.data_purity, table.map_purity))
     sizes = counts[several]

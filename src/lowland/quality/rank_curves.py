@@ -11,6 +11,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.cost import check_allocation
 from ..core.measure import Measure
+from ..core.message import Message, Owner, Setting
 from ..core.show import show
 from ..graph.distinct import distinct
 from ..graph.measures import EuclideanRows
@@ -64,7 +65,13 @@ def coranking(X: Any, Y: Any, largest: int | None = None, *, metric: Metric = "e
     n = space.n
     given: Any = n - 1 if largest is None else largest
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 1 <= given <= n - 1:
-        raise ValueError(f"coranking: largest must be a whole number between 1 and {n - 1}; it is {largest!r}")
+        raise ValueError(
+            Message(
+                Owner("coranking"),
+                Setting("largest"),
+                f" must be a whole number between 1 and {n - 1}; it is {largest!r}",
+            )
+        )
     check_allocation(8 * int(given) ** 2, "the co-ranking matrix", _GIVE_LARGEST)
     from .ranks_loops import add_coranks, fill_corners
 

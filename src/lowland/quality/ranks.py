@@ -80,7 +80,7 @@ class RankTable:
 def rank_table(
     sides: Sides,
     n_neighbors: int = 10,
-    anchors: int | str | None = "auto",
+    anchors: int | str | Anchors | None = "auto",
     random_state: int | None = None,
     groups: Any = None,
     *,
@@ -95,12 +95,12 @@ def rank_table(
     n_neighbors : int
         Number of neighbours k, at most N − 2.
     anchors, random_state, groups
-        See `lowland.quality.anchors.choose`.
+        See `lowland.quality.anchors.choose`; or the anchors themselves.
     owner : str
         Name of the function in error messages.
     """
     k = check_count(n_neighbors, sides.n, owner)
-    chosen = choose(sides.n, anchors, random_state, groups, owner=owner)
+    chosen = anchors if isinstance(anchors, Anchors) else choose(sides.n, anchors, random_state, groups, owner=owner)
     columns = _columns(sides, k, chosen)
     purity = (columns[7], columns[8]) if chosen.codes is not None else (None, None)
     return RankTable(sides.n, k, chosen, *columns[:7], *purity)

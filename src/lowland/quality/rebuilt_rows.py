@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import DataError
+from ..core.message import Message, Owner, Phrase, Setting
 from .model_axes import dense
 
 Array = Any
@@ -61,12 +62,7 @@ def partial_reconstruction(model: Any, X: Any, counts: Sequence[int]) -> Rebuilt
     if getattr(last, "categorical_columns_", None):
         raise DataError(f"{owner}: {name} was fitted to categories, which cannot be subtracted")
     k = len(last.components_)
-    for count in counts:
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= k:
-            raise ValueError(
-                f"{owner}: counts go from 0 to the components of the model (n_components = {k}); got {count!r}. To use "
-                "more, fit with a larger n_components"
-            )
+    check_counts(counts, k, owner)
     rows, Y = dense(X), dense(model.transform(X))
     rebuilt = np.stack([dense(model.inverse_transform(np.where(np.arange(k) < count, Y, 0.0))) for count in counts])
     origin = dense(model.inverse_transform(np.zeros((1, k))))
@@ -74,3 +70,23 @@ def partial_reconstruction(model: Any, X: Any, counts: Sequence[int]) -> Rebuilt
     errors = ((rows - rebuilt) ** 2).sum(axis=2)
     lost = np.divide(errors, whole, out=np.zeros_like(errors), where=whole > 0)
     return Rebuilt(tuple(int(count) for count in counts), rebuilt, lost)
+
+
+def check_counts(counts: Sequence[int], k: int, owner: str, name: str = "counts") -> None:
+    """Raise ValueError unless these are numbers of components of a model with k of them; ``name`` is their parameter.
+
+    >>> check_counts([0, 2], 2, "rebuild")
+    """
+    if not len(counts):
+        raise ValueError(Message(Owner(owner), name, f": the list is empty; give at least one number, from 0 to {k}"))
+    for count in counts:
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= k:
+            raise ValueError(
+                Message(
+                    Owner(owner),
+                    f"{name} go from 0 to the components of the model",
+                    Phrase(f" (n_components = {k})", f", {k}"),
+                    f"; got {count!r}. To use more, fit with a larger ",
+                    Setting("n_components"),
+                )
+            )

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ..core import arrays
 from ..core.errors import DataError
 from ..core.measure import Measure
-from ..core.message import Message, Owner
+from ..core.message import Message, Owner, Setting
 from ..graph.neighbors import objects
 from ..pairs.pairwise import tiles
 from .anchors import Labels, labels
@@ -52,7 +52,7 @@ def reconstruction_error(model: Any, X: Any, *, kind: str = "share", groups: Any
     """
     owner = "reconstruction_error"
     if kind not in KINDS:
-        raise ValueError(Message(Owner(owner), f"kind must be 'share' or 'rms'; it is {kind!r}"))
+        raise ValueError(Message(Owner(owner), Setting("kind"), f" must be 'share' or 'rms'; it is {kind!r}"))
     found = groups if groups is None else labels(groups, len_of(X), owner)
     return error_from(model, X, Y, kind, found)
 
@@ -61,7 +61,13 @@ def error_from(model: Any, X: Any, Y: Any, kind: str, groups: Labels | None) -> 
     """Return the error; ``groups`` have been read."""
     lost, spread, width = row_errors(model, X, Y)
     if kind == "share" and not spread.any():
-        raise DataError("reconstruction_error: the rows do not vary, so there is no share of variance; use kind='rms'")
+        raise DataError(
+            Message(
+                Owner("reconstruction_error"),
+                "the rows do not vary, so there is no share of variance; use ",
+                Setting("kind", "rms"),
+            )
+        )
 
     def value(rows: Any) -> Measure:
         if kind == "rms":

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.errors import DataError, LowlandWarning
 from ..core.measure import Measure
+from ..core.message import Message, Owner, Setting, message_of
 from ..core.settings import report_progress
 from ..spectral.procrustes import procrustes
 from .anchors import check_seed
@@ -114,9 +115,10 @@ def stability(
 
     need_transform(model, "stability")
     if isinstance(n_refits, bool) or not isinstance(n_refits, int | np.integer) or n_refits < 2:
-        raise ValueError(f"stability: n_refits must be a whole number of at least 2; it is {n_refits!r}")
+        allowed = f" must be a whole number of at least 2; it is {n_refits!r}"
+        raise ValueError(Message(Owner("stability"), Setting("n_refits"), allowed))
     if not 0 < share <= 1:
-        raise ValueError(f"stability: share must be a number in (0, 1]; it is {share!r}")
+        raise ValueError(Message(Owner("stability"), Setting("share"), f" must be a number in (0, 1]; it is {share!r}"))
     seed = check_seed(random_state, "stability")
     fitted = clone(model).fit(X)
     head, last, space = cut_chain(fitted, within, "stability")
@@ -126,7 +128,10 @@ def stability(
     radius = float(np.sqrt(((Y - Y.mean(axis=0)) ** 2).sum() / n))
     if not radius > 0:
         raise DataError(
-            "stability: the map of all rows is a single point, so displacements are not defined; check the model"
+            Message(
+                Owner("stability"),
+                "the map of all rows is a single point, so displacements are not defined; check the model",
+            )
         )
     square = takes_pairs(last)
     errors, moved = np.empty(n_refits), np.zeros(n)
@@ -136,11 +141,15 @@ def stability(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", LowlandWarning)
             again = as_array(clone(last).fit(_taken(rows, drawn, square)).transform(_seen(rows, drawn, square)))
-        said |= dict.fromkeys(str(warning.message) for warning in caught)
+        said |= dict.fromkeys(message_of(one.message) for one in caught if isinstance(one.message, Warning))
         if again.shape != Y.shape:
             raise DataError(
-                f"stability: a refit has {again.shape[1]} dimensions, but the map of all rows has {Y.shape[1]}; set "
-                "n_components to a number"
+                Message(
+                    Owner("stability"),
+                    f"a refit has {again.shape[1]} dimensions, but the map of all rows has {Y.shape[1]}; set ",
+                    Setting("n_components"),
+                    " to a number",
+                )
             )
         laid = procrustes(again, Y)
         errors[b] = laid.error

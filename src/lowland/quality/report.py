@@ -7,7 +7,7 @@ from typing import Any
 from .anchors import labels
 from .contrast import contrast_of
 from .ranks import rank_table
-from .report_measures import Compared, ReportOptions, column_names, curve_anchors, report_of
+from .report_measures import ComparedSides, ReportOptions, column_names, curve_anchors, report_of
 from .report_result import Point, Report
 from .scanned_report import groups_of_rows, of_sample, report_of_scan, tables_of
 from .spaces import Metric, coded, has_categories, sides
@@ -93,4 +93,4 @@ def report(
     named = None if groups is None else labels(groups, both.n, "report")
     table = rank_table(both, options.neighbors(both.n), anchors, random_state, named, owner="report")
     contrast = contrast_of(both.data, random_state, "report")
-    return report_of(Compared(X, Y, metric, shown, both, named, column_names(X)), table, contrast, options)
+    return report_of(ComparedSides(X, Y, metric, shown, both, named, column_names(X)), table, contrast, options)

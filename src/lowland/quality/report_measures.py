@@ -23,8 +23,6 @@ from .ranks import RankTable
 from .report_result import ORDER, RANKS, Point, Report
 from .spaces import Metric, Sides
 
-Array = Any
-
 WORST = 10  # number of least reliable points listed
 
 _CURVE = 25_000_000  # anchors × points sorted for the curve, on each side
@@ -62,7 +60,7 @@ def column_names(X: Any) -> list[Any] | None:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedSides:
     """Data and map, as given and as sides, for the measures of pairs and paths; ``names`` are those of the columns."""
 
     X: Any
@@ -75,7 +73,7 @@ class Compared:
 
 
 def report_of(
-    compared: Compared, table: RankTable, contrast: Measure, options: ReportOptions, sample_rows: int | None = None
+    compared: ComparedSides, table: RankTable, contrast: Measure, options: ReportOptions, sample_rows: int | None = None
 ) -> Report:
     """Return the report: neighbours are those of the table of ranks, other measures those of the compared rows.
 

@@ -24,7 +24,7 @@ from .block_ranks import block_rank_table
 from .coded_blocks import coded_in_blocks, divided
 from .contrast import ROWS, contrast_from, contrast_points, sums_and_least
 from .ranks import check_count
-from .report_measures import Compared, ReportOptions, column_names, report_of
+from .report_measures import ComparedSides, ReportOptions, column_names, report_of
 from .report_result import Report
 from .spaces import BOTH, FAMD, Metric, coded, has_categories, naming, require_map, require_same_rows, sides
 
@@ -131,7 +131,7 @@ def report_of_scan(tables: Tables, options: ReportOptions) -> Report:
     anchors = [AnchorSide(side, part[places], k) for side, part in zip(both[:2], rows, strict=True)]
     del rows
     table = block_rank_table(tables.both, (anchors[0], anchors[1]), k, chosen, contrast)
-    compared = Compared(X, Y, tables.metric, tables.shown, both, groups_of_rows(named, sample), tables.names)
+    compared = ComparedSides(X, Y, tables.metric, tables.shown, both, groups_of_rows(named, sample), tables.names)
     found = report_of(compared, table, contrast.measure(n), options, len(sample))
     return replace(found, warnings=(found.scope, *found.warnings))
 

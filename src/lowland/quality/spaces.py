@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ..contract.fit_info import level_of_the_caller
 from ..core.errors import FILL, CellError, DataError
-from ..core.message import Message, Owner, Part, Remedies, parts_of
+from ..core.message import Message, Owner, Part, Phrase, Remedies, parts_of
 from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, SquareRows, measure
 from ..graph.neighbors import objects
 from ..pairs.distances import check_function
@@ -155,7 +155,11 @@ def one_side(X: Any, metric: Metric, function: str, argument: str = "X", remedy:
     square = isinstance(metric, str) and metric == "precomputed"
     if square and sp.issparse(X):
         raise DataError(
-            Message(Owner(owner), "a sparse distance matrix is incomplete; give all distances, such as X.toarray()")
+            Message(
+                Owner(owner),
+                "a sparse distance matrix is incomplete; give all distances",
+                Phrase(", such as X.toarray()", ", in a dense table"),
+            )
         )
     with naming(owner, remedy):
         if is_map:

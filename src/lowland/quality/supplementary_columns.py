@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from ..core.errors import DataError
-from ..core.message import Message, Owner
+from ..core.message import Message, Owner, Setting
 from ..core.random import seed
 from ..data.table import not_numeric
 
@@ -119,7 +119,7 @@ def supplementary(
     if Y.ndim != 2 or not np.isfinite(Y).all():
         raise _refusal(f"the map must be an array of finite coordinates, n x k; got shape {Y.shape}")
     if permutations < 0:
-        raise _refusal(f"permutations must be 0 or more; got {permutations}")
+        raise _refusal(Message(Setting("permutations"), f" must be 0 or more; got {permutations}"))
     frame = columns if isinstance(columns, pl.DataFrame) else pl.DataFrame(columns)
     if frame.height != len(Y):
         raise _refusal(f"the columns have {frame.height} rows, the map has {len(Y)}")

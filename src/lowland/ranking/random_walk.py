@@ -10,6 +10,7 @@ import numpy as np
 
 from ..contract.parameters import Integer, Real, Rule, check
 from ..core.errors import NotConvergedWarning
+from ..core.formatting import count
 from ..core.message import Message, Owner, Setting
 from ..core.settings import report_progress
 from .edges import edges_of
@@ -96,7 +97,7 @@ def pagerank(
     x = np.empty(graph.n)
     x[links.order] = scores
     if residual > tol:
-        text = f"the last of {steps} steps changed the scores by {residual:.2g} in all, more than "
+        text = f"the last of {count(steps, 'step')} changed the scores by {residual:.2g} in all, more than "
         warnings.warn(
             Message(Owner("pagerank"), text, Setting("tol", tol), "; raise ", Setting("max_iter")),
             NotConvergedWarning,
@@ -137,7 +138,9 @@ def solve(links: Links, v: Array, damping: float, tol: float, max_iter: int) -> 
 
     z[:core] *= _correction(mass, float((z[:core] * gain).sum()))
     steps, change = 0, np.inf
-    while core and change > tol / 2 and steps < max_iter:  # a residual r changes the scores by at most 2‖r‖₁
+    while (
+        core and change > tol / 2 and steps < max_iter - 1
+    ):  # one is left for the last; a residual r changes the scores by at most 2‖r‖₁
         everywhere(part, len(cuts) - 1)
         change = float(sums[:, 0].sum())
         np.multiply(new, _correction(mass, float(sums[:, 1].sum())), out=z[:core])

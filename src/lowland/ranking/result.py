@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.formatting import count
+from ..core.message import Message, Setting
 from ..core.show import show
 from ..core.whole import is_whole
 
@@ -206,7 +207,7 @@ class Hits(Ranking):
     def top(self, k: int = TOP, by: str = "authorities") -> list[tuple[Any, float]]:
         """Return the k best authorities, or ``by="hubs"``: pairs of name and score, the highest first."""
         if by not in ("hubs", "authorities"):
-            raise ValueError(f"by must be 'hubs' or 'authorities'; got {by!r}")
+            raise ValueError(Message(Setting("by"), f" must be 'hubs' or 'authorities'; got {by!r}"))
         return self._best(self.hubs if by == "hubs" else self.authorities, k)
 
     def to_dict(self) -> dict[str, dict[Any, float]]:

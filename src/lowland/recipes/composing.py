@@ -131,8 +131,14 @@ def recipe(
         return _text_recipe(texts, columns, normalize, _model(pre, "pre"), _model(method, "method"), numeric)
     if missing == "drop-rows":
         raise ValueError(
-            "recipe: missing='drop-rows' cannot be a step, because a Pipeline keeps all rows; drop them before the fit "
-            "by frame.drop_nulls(), or fill them with missing='ppca'"
+            Message(
+                Owner("recipe"),
+                Setting("missing", "drop-rows"),
+                " cannot be a step, because a Pipeline keeps all rows; drop them before the fit",
+                Phrase(" by frame.drop_nulls()", ""),
+                ", or fill them with ",
+                Setting("missing", "ppca"),
+            )
         )
     last, before = _model(method, "method"), _model(pre, "pre")
     takes_categories = last is not None and _takes_categories(last)
@@ -190,7 +196,12 @@ def _text_recipe(
     for name, value in others.items():
         if value:
             raise ValueError(
-                Message("recipe: ", Setting(name, value), " has no effect on texts; leave it out, or leave out texts")
+                Message(
+                    Owner("recipe"),
+                    _scaling(value) if name == "scale" else Setting(name, value),
+                    " has no effect on texts; leave it out, or leave out ",
+                    Setting("texts"),
+                )
             )
     if not isinstance(texts, EncodeTexts):
         check("recipe", {"texts": Choice(FEATURES)}, {"texts": texts})
@@ -209,7 +220,11 @@ def _model(given: Any, parameter: str) -> Any:
     if not isinstance(given, str):
         if given is not None and not (hasattr(given, "fit") and hasattr(given, "transform")):
             raise ValueError(
-                f"recipe: {parameter} must be a method, such as lowland.PCA(2), or its name; got {given!r}"
+                Message(
+                    Owner("recipe"),
+                    Setting(parameter),
+                    f" must be a method, such as lowland.PCA(2), or its name; got {given!r}",
+                )
             )
         return given
     name, colon, number = given.partition(":")
@@ -218,7 +233,11 @@ def _model(given: Any, parameter: str) -> Any:
         return cls()
     if not number.strip().isdecimal() or "n_components" not in cls._parameters:
         raise ValueError(
-            f"recipe: {parameter} must be a name and a number of components, such as 'pca:50'; got {given!r}"
+            Message(
+                Owner("recipe"),
+                Setting(parameter),
+                f" must be a name and a number of components, such as 'pca:50'; got {given!r}",
+            )
         )
     return cls(n_components=int(number))
 
@@ -228,22 +247,28 @@ def _takes_categories(model: Any) -> bool:
     return row is not None and row.needs == "rows or categories"
 
 
+def _scaling(scale: Any) -> Phrase:
+    """Return the parameter ``scale`` with its value."""
+    return Phrase(f"scale={scale!r}", "--scale" if scale == "standard" else f"--scaler {scale}")
+
+
 def _check_scaling(scale: str | None, categories: str | None, model: Any) -> None:
     """Refuse to scale columns twice."""
     by_method = getattr(model, "scale", False) is True
     name = type(model).__name__
-    setting = Message(
-        Owner("recipe"), Phrase(f"scale={scale!r}", "--scale" if scale == "standard" else f"--scaler {scale}")
-    )
+    setting = Message(Owner("recipe"), _scaling(scale))
+    own = Phrase(f"{name}(scale=True)", f"scale=true of {name}")
     if scale is not None and by_method:
-        raise ValueError(Message(setting, f" and {name}(scale=True) both scale the columns; use one of them"))
+        raise ValueError(Message(setting, " and ", own, " both scale the columns; use one of them"))
     if categories == "famd" and by_method:
         famd = Phrase("categories='famd'", "--categories famd")
         raise ValueError(
             Message(
                 Owner("recipe"),
                 famd,
-                f" standardises the columns, and {name}(scale=True) would scale its axes; use one of them",
+                " standardises the columns, and ",
+                own,
+                " would scale its axes; use one of them",
             )
         )
     if categories == "famd" and scale not in (None, "standard"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ..core.command_line import command_line, stem_of
-from ..data.cells import is_written_number
+from ..data.cells import is_above_limit, is_below_limit
 from ..data.column_names import is_label
 from ..data.table import name_list
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from ..data.table import Table
 
 _LISTED = 12  # names of skewed columns in a command
-_BELOW_LIMIT = re.compile(r"\s*[<≤]\s*[0-9.,]+\s*")
 NOTHING = "lowland demo"  # where there is nothing to reduce
 ALL_LOGARITHMS = "log1p=all"
 _LEAST_ROWS = 3
@@ -62,12 +60,11 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     id = next(iter(found.identifiers), None) or next((n for n, kind in kinds.items() if kind.kind == "id"), None)
     if id is None and not (reading or {}).get("image"):
         id = table.roles.get("image")  # the files of a folder of images
-    if text := _texts_to_reduce(table, kinds, found):
+    if text := _texts_to_reduce(table, kinds):
         return _for_texts(table, found, path, text, id, reading or {})
     color = next((name for name in found.categories if found.reducible != [name] and name != id), None)
     color = color or _label_beside(table, kinds)
-    marks = _marks(kinds)
-    mended = {name for name, kind in kinds.items() if kind.stray and marks is not None}
+    marks, mended = _marks(kinds)
     drop = [
         name
         for name, kind in kinds.items()
@@ -89,7 +86,7 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
         components=None if len(numbers) + len(categories) > 1 else 1,
         scale=(found.dominated or bool(mended)) and not categories and len(numbers) > 1,
         drop=name_list(drop) if drop else None,
-        **{**(reading or {}), **(marks or {})},
+        **{**(reading or {}), **marks},
         transform=logarithms if logarithms == ALL_LOGARITHMS and not mended else None,
         missing="ppca" if gaps else None,
         missing_category="level" if any(kinds[name].missing for name in categories) else None,
@@ -136,21 +133,42 @@ def _many(table: Table, kind: ColumnKind, name: str) -> bool:
     return kind.kind == "category" and table.column(name).n_unique() > _MOST_LEVELS
 
 
-def _marks(kinds: Mapping[str, ColumnKind]) -> dict[str, Any] | None:
-    """Return the options that read the stray cells of all columns; None if they are too many or ambiguous."""
-    if any(stray.ambiguous for kind in kinds.values() for stray in kind.stray):
-        return None
-    cells = {stray.cell.strip() for kind in kinds.values() for stray in kind.stray}
-    below = {cell for cell in cells if _BELOW_LIMIT.fullmatch(cell)}
-    words = sorted(cells - below)
-    if not cells or len(words) > _MOST_WORDS or any("\n" in word or '"' in word for word in words):
-        return None
-    if any(is_written_number(word) for word in words):  # values in a form that was not read, such as 1,200 or 5 %
-        return None
-    return {"na": name_list(words) if words else None, "below_limit": "half" if below else None}
+def _marks(kinds: Mapping[str, ColumnKind]) -> tuple[dict[str, Any], set[str]]:
+    """Return the options that read stray cells, and the columns that they make numbers.
+
+    A word with digits is not proposed as a mark of missing values: it may be a value in a form that was not read, such
+    as 1,200, or a mistake. None is proposed if some cell is ambiguous, or for too many words.
+    """
+    stray = {name: {cell.cell.strip() for cell in kind.stray} for name, kind in kinds.items() if kind.stray}
+    if any(cell.ambiguous for kind in kinds.values() for cell in kind.stray):
+        return {}, set()
+    limits = {cell for cells in stray.values() for cell in cells if is_below_limit(cell) or is_above_limit(cell)}
+    read = {name for name, cells in stray.items() if all(map(_is_word, cells - limits))}
+    words = sorted({cell for name in read for cell in stray[name]} - limits)
+    if len(words) > _MOST_WORDS:
+        return {}, set()
+    cells = {cell for name in read for cell in stray[name]}
+    options = {
+        "na": name_list(words) if words else None,
+        "below_limit": "half" if any(map(is_below_limit, cells)) else None,
+        "above_limit": "limit" if any(map(is_above_limit, cells)) else None,
+    }
+    return {name: value for name, value in options.items() if value is not None}, read
 
 
-def _texts_to_reduce(table: Table, kinds: Mapping[str, ColumnKind], found: Inspection) -> str | None:
+def _is_word(cell: str) -> bool:
+    """Return whether a cell may be a mark of missing values."""
+    return not any(sign.isdigit() or sign in '\n"' for sign in cell)
+
+
+def unread_columns(table: Table) -> list[str]:
+    """Return the columns of numbers that a proposed command leaves out, since some cells are none."""
+    kinds = table.kinds()
+    _, read = _marks(kinds)
+    return [name for name, kind in kinds.items() if kind.stray and name not in read]
+
+
+def _texts_to_reduce(table: Table, kinds: Mapping[str, ColumnKind]) -> str | None:
     """Return the column with most text if a table has texts and no numbers to reduce, else None."""
     if any(kind.kind == "number" and not kind.proposed and name in table.names for name, kind in kinds.items()):
         return None

@@ -101,4 +101,4 @@ def _seed(model: Reducer) -> str:
     if "random_state" not in parameters:
         return "none; this method draws no random numbers"
     value = parameters["random_state"]
-    return "0, the default (random_state=None)" if value is None else str(value)
+    return "0, the default" if value is None else str(value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.errors import DataError, MemoryLimitError
+from ..core.formatting import format_signed
 from . import page
 from .svg import inline_svg
 
@@ -70,7 +71,7 @@ def _pieces(found: ColumnGroups, *, with_axes: bool) -> list[str]:
     pieces = [page.paragraph(found.sentence), *_picture(found)]
     if found.groups:
         rows = [
-            (f"group {i + 1} ({group.axis}, r = {_signed(group.correlation)})", group.words(_ROWS_SHOWN))
+            (f"group {i + 1} ({group.axis}, r = {format_signed(group.correlation)})", group.words(_ROWS_SHOWN))
             for i, group in enumerate(found.groups[:_ROWS_SHOWN])
         ]
         caption = "Groups, each with the axis that it lies nearest to; − moves against the others"
@@ -80,7 +81,7 @@ def _pieces(found: ColumnGroups, *, with_axes: bool) -> list[str]:
             caption += f"; {_ROWS_SHOWN} of {len(found.groups):,}"
         pieces.append(page.table(rows, caption))
     if found.duplicates:
-        rows = [(pair.column, f"{pair.kept} (r = {_signed(pair.correlation)})") for pair in found.duplicates]
+        rows = [(pair.column, f"{pair.kept} (r = {format_signed(pair.correlation)})") for pair in found.duplicates]
         caption = "Near-duplicates, and the column to keep instead"
         if len(rows) > _ROWS_SHOWN:
             caption += f"; {_ROWS_SHOWN} of {len(rows):,}"
@@ -101,14 +102,10 @@ def _with_axes(found: ColumnGroups) -> str:
     d = len(found.names)
     order = np.argsort(-np.abs(found.axes).max(axis=1), kind="stable")[:_COLUMNS_SHOWN]
     rows = [
-        (found.names[j], ", ".join(f"{a} {_signed(r)}" for a, r in zip(found.axis_names, found.axes[j], strict=True)))
-        for j in order
+        (name, ", ".join(f"{a} {format_signed(r)}" for a, r in zip(found.axis_names, axes, strict=True)))
+        for name, axes in ((found.names[j], found.axes[j]) for j in order)
     ]
     caption = "Correlation of each column with each axis, the largest first"
     if d > _COLUMNS_SHOWN:
         caption += f"; {_COLUMNS_SHOWN} of {d:,} columns, `lowland correlations --out` writes all"
     return page.details("Correlation of each column with each axis", page.table(rows, caption))
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
@@ -14,9 +14,11 @@ from ..core.formatting import count, plain_values
 from ..quality.verdicts import DIRECT, GEODESIC
 from . import page
 from .answers import versions
+from .hover import Hover
 from .html import write_page
 from .meaning import meaning
 from .numbers import ID
+from .recommended import recommended_map
 from .svg import inline_svg
 
 if TYPE_CHECKING:
@@ -24,18 +26,28 @@ if TYPE_CHECKING:
 
 
 def write(
-    found: Comparison, path: str | os.PathLike[str], title: str, command: str | None, following: str | None = None
+    found: Comparison,
+    path: str | os.PathLike[str],
+    title: str,
+    command: str | None,
+    following: str | None = None,
+    *,
+    names: Sequence[Any] | None = None,
+    names_title: str = "name",
+    hover: Any = None,
 ) -> None:
-    """Write the page to a file."""
-    write_page(path, render(found, title, command, following))
+    """Write the page to a file; names and columns to show have one value for each row of the table."""
+    tips = Hover.of(found.record["rows"]["all"], names, hover, None, names_title)
+    write_page(path, render(found, title, command, following, tips))
 
 
-def render(found: Comparison, title: str, command: str | None, following: str | None = None) -> str:
-    """Return the page, which is self-contained; ``following`` is the command to run next."""
+def render(
+    found: Comparison, title: str, command: str | None, following: str | None = None, tips: Hover | None = None
+) -> str:
+    """Return the page, which is self-contained; ``following`` is the command to run next, ``tips`` tell of rows."""
     lead, why = _advice(found, following)
-    sections = [why, _data(found)]
-    if found.maps:
-        sections += [_maps(found), _figures(found)]
+    sections = [why, recommended_map(found, tips) if found.maps else "", _data(found)]
+    sections += [_maps(found), _figures(found)] if found.maps else []
     sections = [piece for piece in (*sections, _left(found), _again(found, command)) if piece]
     numbers = {"lowland": __version__, "title": title, "command": command, "record": found.record}
     return page.document(
@@ -77,17 +89,18 @@ def _advice(found: Comparison, following: str | None) -> tuple[list[str], str]:
 def _maps(found: Comparison) -> str:
     rows = found.record["rows"]
     shown = len(next(iter(found.maps.values())).rows)
-    caption = (
-        f"Maps of {shown:,} rows, best score first; below them the criteria with 95 % intervals: neighbours, "
-        "distances" + (", class accuracy." if "target" in found.criteria else ".")
-    )
-    svg = inline_svg(found.figure(), "maps", "Maps of the candidates and their criteria", caption)
+    caption = f"Maps of {shown:,} rows, best score first."
+    maps = inline_svg(found.figure(part="maps"), "maps", "Maps of the candidates", caption)
+    listed = [WORDS[name] for name in found.criteria]
+    below = f"Criteria of these maps, with 95 % intervals: {', '.join(listed)}. 1 is perfect."
+    criteria = inline_svg(found.figure(part="criteria"), "criteria", "Criteria of the candidates", below)
     said = (
         f"Each candidate was fitted on {rows['training']:,} rows"
         + (f" and placed {rows['held-out']:,} held-out rows" if rows["held-out"] else "")
         + (f", a random sample of {rows['all']:,}." if rows["compared"] < rows["all"] else ".")
     )
-    return page.section("The maps", page.paragraph(said), page.figure(svg, caption))
+    figures = [page.figure(svg, text, "whole") for svg, text in ((maps, caption), (criteria, below))]
+    return page.section("The maps", page.paragraph(said), *figures)
 
 
 def _figures(found: Comparison) -> str:

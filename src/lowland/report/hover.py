@@ -42,6 +42,16 @@ class Hover:
                 raise ValueError(f"hover: {name} has {len(values)} values for {n} points")
         return cls(n, names, listed, images, title)
 
+    def of_rows(self, rows: Sequence[int]) -> Hover:
+        """Return it for some of the points, by their numbers."""
+
+        def chosen(values: Sequence[Any]) -> list[Any]:
+            return [values[int(row)] for row in rows]
+
+        names, images = (None if values is None else chosen(values) for values in (self.names, self.images))
+        columns = {name: chosen(values) for name, values in self.columns.items()}
+        return Hover(len(rows), names, columns, images, self.title)
+
     @property
     def contents(self) -> str:
         """What is shown, in words: "its name, age and image"; empty if there is nothing."""

@@ -20,7 +20,7 @@ from .facts import explanations, spectrum_of
 from .hover import Hover
 from .interactive import is_available, map_with_fallback
 from .meaning import meaning
-from .structure import dimension_pieces, estimate_dimension, find_outliers, novelty_section, outliers_section
+from .structure import Result, dimension_pieces, estimate_dimension, find_outliers, novelty_section, outliers_section
 from .subject import Subject
 from .supplementary import overlay
 from .supplementary import section as supplementary_section
@@ -127,10 +127,12 @@ def render_report(
 
 def render(subject: Subject) -> str:
     """Return the page about a map; the same subject gives the same text."""
-    behind, found, words = subject.behind, subject.found, subject.words
-    subject = replace(subject, warnings=[words(text) for text in _warnings(subject)])
-    dimension = None if behind is None or subject.new else estimate_dimension(behind)
-    outliers = None if behind is None or subject.new else find_outliers(behind, subject.called or subject.names)
+    behind, words = subject.behind, subject.words
+    found = _worded(subject.found, words)
+    subject = replace(subject, found=found, warnings=[words(text) for text in _warnings(subject)])
+    judged = None if subject.new else behind
+    dimension = None if judged is None else _worded(estimate_dimension(judged), words)
+    outliers = None if judged is None else _worded(find_outliers(judged, subject.called or subject.names), words)
     sections = [
         _data(subject),
         _steps(subject),
@@ -218,6 +220,11 @@ def _map(subject: Subject) -> str:
     )
 
 
+def _worded(found: Result | str, words: Callable[[str], str]) -> Result | str:
+    """Return a result, or in the words of the reader why there is none."""
+    return words(found) if isinstance(found, str) else found
+
+
 def _trust(subject: Subject, found: Trust | str) -> str:
     return trust.section(found, subject.drawn.embedding, subject.labels, meaningful_axes=subject.meaningful_axes)
 
@@ -289,10 +296,10 @@ def _picture(
     reliable = trust.pointwise(found.picture, len(Y)) if isinstance(found, trust.Trust) else None
     picture = page.figure(svg, caption)
     more = bool(drawn.arrows or drawn.centers or drawn.rows is not None)
-    far = [page.paragraph(subject.far_outside)] if subject.far_outside else []
+    said = [page.paragraph(text) for text in (subject.far_outside, subject.separate_scales) if text]
     return page.section(
         "The map",
-        *far,
+        *said,
         map_with_fallback(
             picture, Y, labels, color=color, color_name=name, hover=hover, trust=reliable, keep_static=more
         ),

@@ -29,6 +29,8 @@ def map_with_fallback(
     hover: Hover,
     trust: Array | None = None,
     keep_static: bool = False,
+    rows: Array | None = None,
+    total: int | None = None,
 ) -> str:
     """Return the interactive map and a sentence that names the columns in the page; or the static picture.
 
@@ -40,6 +42,7 @@ def map_with_fallback(
     hover : names, columns and images of the points.
     trust : reliability of each point, NaN where it was not measured; None: not measured.
     keep_static : show the static picture as well; it has more in it than the points.
+    rows, total : as for `lowland.explorer.payload`.
     """
     columns: dict[str, Any] = {}
     identity, further = None, dict(hover.columns)
@@ -63,6 +66,8 @@ def map_with_fallback(
         axes=labels,
         static=static,
         keep_static=keep_static,
+        rows=rows,
+        total=total,
     )
     if not is_available():
         return html

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import LowlandError
 from ..plots.style import theme
+from ..quality.outlier_result import WORDS
 from .svg import inline_svg
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ..comparison.result import Comparison
     from ..contract.reducer import Reducer
     from ..dimension.result import Estimate
+    from ..quality.outlier_result import Outliers
+    from ..quality.pointwise import Pointwise
     from ..quality.rank_curves import RnxCurve
     from ..quality.report import Report
     from ..quality.shepard import Shepard
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 _POINTS = 5000  # most points of the picture of a model
 _LEFT_OUT = ("method", "solver", "iterations", "residual", "memory", "warning")  # of a short record
+_LISTED = 10  # rows in a table of rows
 _PREFIX = "lowland-figure"
 _PICTURES = (
     "scatter",
@@ -90,13 +94,13 @@ def _drawn(model: Any, kind: str) -> Any:
     import numpy as np
 
     from ..plots.kinds import KINDS, plot
-    from ..plots.subject import Subject
+    from ..plots.subject import PlottedModel
 
     if kind != "scatter" or len(model.embedding_) <= _POINTS:
         return plot(model, kind=kind)
     from ..plots.scatter import scatter
 
-    (Y,), options = KINDS[kind].arguments(Subject(model))
+    (Y,), options = KINDS[kind].arguments(PlottedModel(model))
     few = np.sort(np.random.default_rng(0).choice(len(Y), _POINTS, replace=False))
     axes = scatter(Y[few], **options)
     axes.set_title(f"{_POINTS:,} of {len(Y):,} rows", loc="left")
@@ -114,6 +118,35 @@ def rnx_html(curve: RnxCurve) -> str:
     """Return the curve R_NX(K)."""
     with theme("paper"):
         return picture(curve.figure(), "R_NX by neighbourhood size", f"Area under the curve {float(curve.auc):.3f}.")
+
+
+def outliers_html(found: Outliers) -> str:
+    """Return the summary of outliers, their picture and a table of the most extreme rows."""
+    with theme("paper"):
+        drawing = picture(found.figure(), "Rows by their ratio to the limit of outliers", found.sentence)
+    rows = list(zip(found.rows[:_LISTED], found.reasons, strict=False))
+    names = [f"row {i}" if found.names is None else str(found.names[i]) for i, _ in rows]
+    cells = [
+        (name, f"{found.severity[i]:.3g}", "; ".join(WORDS[reason] for reason in why))
+        for name, (i, why) in zip(names, rows, strict=True)
+    ]
+    listed = table(("row", "ratio to the limit", "reason"), cells) if cells else ""
+    return paragraphs(found.sentence) + drawing + listed
+
+
+def pointwise_html(found: Pointwise) -> str:
+    """Return the mean share of neighbours kept, the picture of all points and a table of the least reliable ones."""
+    said = f"The {len(found):,} points keep {found.kept.mean():.1%} of their {found.n_neighbors} nearest neighbours."
+    with theme("paper"):
+        drawing = picture(found.figure(), "Reliability of the points", said, width=720)
+    places = {int(point): place for place, point in enumerate(found.point)}
+    cells = []
+    for point in found.worst(_LISTED).tolist():
+        i = places[point]
+        values = (found.kept[i], found.false[i], found.missing[i], found.stretch[i])
+        cells.append((str(point), *(f"{value:.3g}" for value in values)))
+    head = ("point", "share kept", "false", "missing", "stretch")
+    return paragraphs(said) + drawing + paragraphs("The least reliable points:") + table(head, cells)
 
 
 def report_html(report: Report) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..core.formatting import count
+from ..core.message import message_of
 from . import page
 from .facts import Spectrum, spectrum_of, top_loadings
 from .meaning import HOW_TO_READ, OF_ANY_MAP, pictures_of
@@ -34,13 +35,12 @@ _TITLES = {
 
 def section(subject: Subject) -> str:
     """Return the section with the pictures of the method; empty if there are none."""
-    pieces = []
+    pieces: list[str] = []
     for kind in pictures_of(subject.method_name, images=_has_image_axes(subject)):
         if kind == "scree":
-            pieces += [_variance(subject.model)]
+            pieces += _variance(subject.model)
         elif subject.alignment is None or kind in ("shepard", "rnx"):
             pieces += _picture(subject, kind)
-    pieces = [piece for piece in pieces if piece]
     of = "the map" if subject.method_name is None and subject.model is None else subject.method_title
     return page.section(f"Pictures of {of}", *pieces) if pieces else ""
 
@@ -50,7 +50,7 @@ def _picture(subject: Subject, kind: str) -> list[str]:
     try:
         figure = drawn(subject, kind)
     except ValueError as error:  # the page says what is missing instead
-        return [page.heading3(title), page.paragraph(f"Not drawn: {error}")]
+        return [page.heading3(title), page.paragraph(f"Not drawn: {subject.words(message_of(error))}")]
     if figure is None:
         return []
     return [page.heading3(title), page.figure(inline_svg(figure, kind, title, caption), caption)]
@@ -124,12 +124,12 @@ def new_rows_section(subject: Subject) -> str:
     return page.section("New rows over the training rows", page.figure(svg, caption))
 
 
-def _variance(model: Reducer | None) -> str:
+def _variance(model: Reducer | None) -> list[str]:
     from ..plots.spectrum import BARS, scree
 
     spectrum = None if model is None else spectrum_of(model)
     if model is None or spectrum is None:
-        return ""
+        return []
     kept = model.n_components_
     shares = spectrum.shares
     listed = ", ".join(f"{i + 1}: {100 * share:.1f} %" for i, share in enumerate(shares[:10]))
@@ -140,7 +140,7 @@ def _variance(model: Reducer | None) -> str:
         caption += f" The open bar is the sum of all components after the {BARS}th."
     drawing = scree(spectrum.values, total=spectrum.total, kept=kept).figure
     svg = inline_svg(drawing, "scree", "Share of variance by component", f"{listed}.")
-    return page.heading3("Share of the variance") + "\n" + page.figure(svg, caption)
+    return [page.heading3("Share of the variance"), page.figure(svg, caption)]
 
 
 def components_needed(spectrum: Spectrum) -> list[str]:

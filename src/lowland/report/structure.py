@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..core.errors import DataError, LowlandWarning
 from ..core.formatting import count
+from ..core.message import Message, message_of
 from . import page
 from .compared import Compared
 from .svg import inline_svg
@@ -57,7 +58,7 @@ def _attempt(work: Callable[[], Result], otherwise: str) -> Result | str:
         try:
             return work()
         except DataError as error:
-            return f"{otherwise}: {error}"
+            return Message(f"{otherwise}: ", message_of(error))
 
 
 def dimension_pieces(found: Estimate | str, behind: Compared, words: Callable[[str], str]) -> list[str]:

@@ -118,14 +118,30 @@ class Subject:
 
     @property
     def drawn(self) -> Bounded:
-        """The coordinates as they are drawn: of new rows, those far outside are at the edge."""
+        """The coordinates as they are drawn: of new rows, those far outside are at the edge.
+
+        Columns that are not known to be a map may have scales of their own.
+        """
         import numpy as np
 
         from .extremes import Bounded, bounded
 
         if self.new:
             return bounded(self.embedding, self.training)
-        return Bounded(self.embedding, np.zeros(0, dtype=int))
+        return Bounded(self._scaled[0], np.zeros(0, dtype=int))
+
+    @property
+    def _scaled(self) -> tuple[Array, str]:
+        """The coordinates, of which unknown ones may have scales of their own, and a sentence about that."""
+        from ..explorer.scales import own_scales
+
+        known = self.model is not None or self.method is not None
+        return (self.embedding, "") if known else own_scales(self.embedding, self.axis_names)
+
+    @property
+    def separate_scales(self) -> str:
+        """A sentence that says that both axes have scales of their own; empty if they have one."""
+        return self._scaled[1]
 
     @property
     def far_outside(self) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.errors import DataError
+from ..core.message import Message, message_of
 from ..quality.verdicts import DISTANCES, NEIGHBOURS
 from . import page
 from .compared import Compared, compared_rows, not_comparable
@@ -67,7 +68,7 @@ def measure(
         space = behind.space if steps is None else f"{behind.space}, after these steps: {steps}"
         return _of_rows(replace(behind, space=space), Y, groups)
     except DataError as error:
-        return f"Not measured: {error}"
+        return Message("Not measured: ", message_of(error))
 
 
 def _of_rows(behind: Compared, Y: Array, groups: Any) -> Trust:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core import arrays
 from ..core.cost import DataShape
+from ..core.errors import NoRowsError
 from ..core.settings import report_progress
 from ..engines import Piece, Table
 from . import conversion
@@ -118,6 +119,8 @@ class EngineRows(RowSource):
         """Return the number of rows; if it is unknown, the engine counts them."""
         if self.n_rows is None:
             self.n_rows = self._table.count()
+        if self.n_rows == 0 and not self.allow_empty:
+            raise NoRowsError("the table has no rows; a table needs at least one row")
         return int(self.n_rows)
 
     def changed(self, change: Change) -> EngineRows:

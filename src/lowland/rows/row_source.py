@@ -21,7 +21,7 @@ from .. import engines
 from ..core import arrays
 from ..core.cost import DataShape
 from ..core.errors import DataError
-from ..core.message import Message
+from ..core.message import DENSE, Message, Setting, message_of
 from ..data.scans.table_scan import TableScan
 from ..engines import Engine
 from ..engines.local import LOCAL
@@ -106,7 +106,9 @@ class RowSource(ABC):
             )
         if not np.isfinite(w).all() or (w < 0).any():
             bad = int(np.flatnonzero(~(np.isfinite(w) & (w >= 0)))[0])
-            raise DataError(f"sample_weight must be finite and not negative; row {bad} has {w[bad]}")
+            raise DataError(
+                Message(Setting("sample_weight"), f" must be finite and not negative; row {bad} has {w[bad]}")
+            )
         if not w.any():
             raise DataError("all sample weights are zero")
         twin = self._twin()  # weights belong to one fit, not to the source
@@ -192,8 +194,11 @@ class RowSource(ABC):
         texts = [name for name in names if isinstance(name, str)]
         if not len(texts) == len(set(texts)) == len(names) == source.n_features:
             raise DataError(
-                f"names must be {source.n_features} distinct strings, one for each column; "
-                f"got {len(names)}, of which {len(set(texts))} are distinct strings"
+                Message(
+                    Setting("names"),
+                    f" must be {source.n_features} distinct strings, one for each column; "
+                    f"got {len(names)}, of which {len(set(texts))} are distinct strings",
+                )
             )
         return ArrayRows(source.array, carrier=conversion.header(texts), copied=source.shape.copied)
 
@@ -221,12 +226,15 @@ class RowSource(ABC):
             return found  # blocks with categories, for methods that accept them
 
 
+READ_ONCE = "these blocks can be read only once"
+
+
 def single_pass_error(owner: str, instead: str = "") -> DataError:
     """Return the error of a method that reads the rows several times, for blocks that can be read only once.
 
     ``instead`` is a further remedy.
     """
-    once = " reads the rows several times, and these blocks can be read only once; pass one array, or a function that "
+    once = f" reads the rows several times, and {READ_ONCE}; pass one array, or a function that "
     blocks = "returns new blocks: RowSource.from_blocks(lambda: …)"
     return DataError(Message(owner, once, blocks, f"; or {instead}" if instead else ""))
 
@@ -281,8 +289,8 @@ class BlockRows(RowSource):
 
     def __init__(self, blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None) -> None:
         self.reiterable = not isinstance(blocks, Iterator)
-        self.given = blocks if callable(blocks) else lambda: blocks
-        self._pending: Iterator[_Numbered] | None = _numbered(self.given())
+        self.all_columns = blocks if callable(blocks) else lambda: blocks
+        self._pending: Iterator[_Numbered] | None = _numbered(self.all_columns())
         self.n_rows = n_rows
         self._first = next(self._pending, None)
         if self._first is None:
@@ -316,8 +324,8 @@ class BlockRows(RowSource):
         """Return the first block with its number, from the pass already begun or from a new one."""
         if self._first is None:
             if not self.reiterable:
-                raise DataError("these blocks can be read only once and were already read; pass a function instead")
-            self._pending = _numbered(self.given())
+                raise DataError(f"{READ_ONCE} and were already read; pass a function instead")
+            self._pending = _numbered(self.all_columns())
             self._first = next(self._pending, None)
             if self._first is None:
                 raise DataError("the second pass had no rows: the function must return new blocks at each call")
@@ -402,7 +410,7 @@ def _numbered(pieces: Iterable[Any]) -> Iterator[_Numbered]:
         try:
             rows = _source(piece, "Lowland")
         except DataError as error:
-            raise DataError(f"block {number}: {error}", column=error.column) from None
+            raise DataError(Message(f"block {number}: ", message_of(error)), column=error.column) from None
         if rows.n_rows != 0:
             yield number, rows
 
@@ -433,7 +441,7 @@ def as_rows(
     """
     source = _source(X, owner)
     if source.sparse and not allow_sparse:
-        raise DataError(f"{owner} does not take sparse data; pass a dense array, X.toarray(), if it fits in memory")
+        raise DataError(Message(f"{owner} does not take sparse data; pass ", DENSE, " if it fits in memory"))
     for n, what in ((source.n_features, "feature"), (source.n_rows, "sample")):
         if n == 0 and not (what == "sample" and (allow_empty or source.allow_empty)):
             raise DataError(f"Found array with 0 {what}(s) (shape={_shape_text(X)}) while a minimum of 1 is required.")

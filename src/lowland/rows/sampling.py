@@ -225,7 +225,7 @@ def joined(pieces: list[Any]) -> Any:
     if hasattr(first, "columns"):
         import polars as pl
 
-        return pl.concat(pieces)
+        return pl.concat(pieces, how="vertical_relaxed")  # whole numbers may be floats in some
     return arrays.namespace(*pieces).concat(pieces, axis=0) if first.dtype != object else np.concatenate(pieces)
 
 

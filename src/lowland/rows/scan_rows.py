@@ -37,7 +37,7 @@ class ScanRows(RowSource):
         return DataShape(self.n_rows, self.n_features, self.dtype, blocks=True)
 
     @property
-    def given(self) -> Callable[[], Iterator[Any]]:
+    def all_columns(self) -> Callable[[], Iterator[Any]]:
         """A function that returns the rows with all columns, for methods that take categories."""
         return table_blocks(self.scan)
 
@@ -63,7 +63,7 @@ class ScanRows(RowSource):
 
 def table_blocks(scan: TableScan) -> Callable[[], Iterator[Any]]:
     """Return a function that returns the rows with all columns, read ahead: data frames, or arrays without names."""
-    return partial(ahead, scan.frames if scan.has_names else scan.arrays)
+    return partial(ahead, scan.number_frames if scan.has_names else scan.arrays)
 
 
 def _cut(pieces: Iterator[Array], size: int, first: int, start: int) -> Iterator[tuple[int, Array]]:

@@ -42,8 +42,8 @@ class SharedScan(EngineRows):
         return self.scan.schema
 
     def frames(self) -> Iterator[pl.DataFrame]:
-        """Yield the rows with all columns, read by this process."""
-        return self.scan.frames()
+        """Yield the rows with all columns, read by this process; whole numbers may be floats in some frames."""
+        return self.scan.number_frames()
 
     def require_numbers(self, owner: str) -> None:
         """Raise if there are columns of other types, which a method would take as categories."""

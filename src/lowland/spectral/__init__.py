@@ -42,16 +42,14 @@ without.
 
 from .generalized import generalized_eigen
 from .nullspace import Small, reduced, smallest
-from .operators import Centered, Deflated, Dense, DoublyCentered, Gram, LowRank, Operator, Sparse
+from .operators import Centered, Dense, DoublyCentered, Gram, Operator, Sparse
 from .solve import Pairs, Triplets, choose, eigen, fix_signs, singular, table
 
 __all__ = [
     "Centered",
-    "Deflated",
     "Dense",
     "DoublyCentered",
     "Gram",
-    "LowRank",
     "Operator",
     "Pairs",
     "Small",

@@ -42,7 +42,7 @@ def absolute_trace(A: Operator, pairs: Pairs, rng: np.random.Generator) -> Absol
     """
     if pairs.ritz is not None:
         T, b, Q, values = pairs.ritz.T, pairs.ritz.block, pairs.ritz.vectors, pairs.ritz.values
-        small: Operator = Dense(T, symmetric=True)
+        small: Operator = Dense(T, symmetric=True, check=False)
         start, steps, known = np.eye(len(T), b), pairs.ritz.steps, Q.shape[1]
     else:
         V, values = arrays.to_numpy(pairs.vectors), arrays.to_numpy(pairs.values)

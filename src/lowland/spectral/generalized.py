@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from ..core import arrays, thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import SolveError
+from ..core.message import Message, Setting
 from . import dense
 from .factor import SuperLU
 from .krylov import lanczos
@@ -46,7 +47,7 @@ def generalized_eigen(C: Array, D: Array, k: int, which: str = "smallest") -> tu
     B. N. Parlett, The Symmetric Eigenvalue Problem (1998), chapter 15.
     """
     if which not in ("largest", "smallest"):
-        raise ValueError(f"which must be 'largest' or 'smallest'; got {which!r}")
+        raise ValueError(Message(Setting("which"), f" must be 'largest' or 'smallest'; got {which!r}"))
     n = C.shape[0]
     if C.ndim != 2 or tuple(C.shape) != (n, n) or tuple(D.shape) != (n, n):
         raise ValueError(f"C and D must be square and of one size; got {tuple(C.shape)} and {tuple(D.shape)}")

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from ..core import thread_pool
 from ..core.cost import check_allocation, holding
 from ..core.errors import SolveError
+from ..core.message import Message, Setting
 from ..core.spmm import spmm
 from . import dense
 from .factor import REMEDY, Cholesky, SuperLU, not_definite
@@ -147,7 +148,7 @@ def smallest(
     n = M.shape[0]
     null = _checked_null(M, k, null, norm)
     if solver not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}; got {solver!r}")
+        raise ValueError(Message(Setting("solver"), f" must be one of {', '.join(SOLVERS)}; got {solver!r}"))
     wanted = min(k + _GUARD, n - _width(null))
     if solver == "auto" or 5 * wanted > n:
         solver = "dense" if n <= DENSE_LIMIT or 5 * wanted > n else "superlu" if n <= SMALL else "cholesky"
@@ -208,7 +209,7 @@ def _checked_null(M: Any, k: int, null: Array | None, norm: float) -> Array | No
     if null is not None:
         null = np.ascontiguousarray(null, dtype=np.float64)
         if null.ndim != 2 or null.shape[0] != n:
-            raise ValueError(f"null must be {n} × q; got shape {null.shape}")
+            raise ValueError(Message(Setting("null"), f" must be {n} × q; got shape {null.shape}"))
         if np.abs(null.T @ null - np.eye(null.shape[1])).max(initial=0.0) > 1e-8:
             raise ValueError("the null vectors must be orthonormal columns")
         length = float(np.abs(M @ null).max(initial=0.0)) * n**0.5

@@ -17,9 +17,11 @@ from ..rows.block import Block, block_rows
 from ..rows.block_moments import difference
 from ..rows.gram_sums import Scratch
 from ..rows.row_source import RowSource
-from . import dense
 
 Array = Any
+
+_ROWS_CHECKED = 256
+_ROUNDING, _ROUNDING_FLOAT32 = 1e-10, 1e-5  # of the largest entry: by how much two of one pair may differ
 
 
 class Operator:
@@ -65,14 +67,30 @@ def _double(A: Array) -> Array:
     return arrays.cast(arrays.detached(A), np.float64) if arrays.is_foreign(A) else A
 
 
-class Dense(Operator):
-    """A matrix in memory."""
+def _check_symmetric(A: Array) -> None:
+    """Raise ValueError if a square matrix is not symmetric up to rounding, a few rows at a time."""
+    xp, worst, largest = arrays.namespace(A), 0.0, 0.0
+    for start in range(0, A.shape[0], _ROWS_CHECKED):
+        part = slice(start, start + _ROWS_CHECKED)
+        rows, columns = A[part], arrays.t(A[:, part])
+        worst, largest = max(worst, float(xp.max(xp.abs(rows - columns)))), max(largest, float(xp.max(xp.abs(rows))))
+    if worst > (_ROUNDING_FLOAT32 if arrays.dtype_of(A) == np.float32 else _ROUNDING) * largest:
+        raise ValueError(
+            f"the matrix is not symmetric: A − Aᵀ reaches {worst:.3g}; use (A + A.T) / 2 if that is rounding, or "
+            "leave symmetric=True out"
+        )
 
-    def __init__(self, A: Array, *, symmetric: bool = False, psd: bool = False) -> None:
-        if A.ndim != 2 or (symmetric and A.shape[0] != A.shape[1]):
+
+class Dense(Operator):
+    """A matrix in memory. One that is said to be symmetric is checked, unless ``check`` is False."""
+
+    def __init__(self, A: Array, *, symmetric: bool = False, psd: bool = False, check: bool = True) -> None:
+        if A.ndim != 2 or ((symmetric or psd) and A.shape[0] != A.shape[1]):
             raise ValueError(f"expected a {'square ' if symmetric else ''}matrix; got shape {tuple(A.shape)}")
         self.A, self.shape = _double(A), (int(A.shape[0]), int(A.shape[1]))
         self.symmetric, self.psd = symmetric or psd, psd
+        if self.symmetric and check:
+            _check_symmetric(self.A)
 
     def matmul(self, V: Array) -> Array:
         """Return A V."""
@@ -223,50 +241,6 @@ class DoublyCentered(Operator):
         xp = arrays.namespace(A)
         mean = xp.mean(A, axis=0)
         return self.factor * (A - mean[None, :] - mean[:, None] + xp.mean(mean))
-
-    def reference(self) -> Array:
-        """Return the inner operator's."""
-        return self.A.reference()
-
-
-class LowRank(Operator):
-    """F Fᵀ of a tall factor F: a kernel approximated by landmarks."""
-
-    symmetric = psd = True
-
-    def __init__(self, F: Array) -> None:
-        self.F, self.shape = _double(F), (int(F.shape[0]), int(F.shape[0]))
-
-    def matmul(self, V: Array) -> Array:
-        """Return F Fᵀ V."""
-        return thread_pool.matmul(self.F, arrays.t(self.F) @ V)
-
-    def reference(self) -> Array:
-        """Return the factor."""
-        return self.F
-
-
-class Deflated(Operator):
-    """P A P with P = I − QQᵀ: a symmetric operator with the known vectors Q projected out."""
-
-    symmetric = True
-
-    def __init__(self, A: Operator, Q: Array) -> None:
-        if not A.symmetric:
-            raise ValueError("deflation needs a symmetric operator")
-        self.A, self.Q, self.shape, self.psd = A, dense.orthonormal(_double(Q))[0], A.shape, A.psd
-        self.null = self.Q
-        if A.null is not None:  # only A's null vectors orthogonal to Q stay null
-            _, cosines, V = dense.svd(self.Q @ (arrays.t(self.Q) @ A.null))
-            kept = A.null @ V[:, cosines < 1e-8]
-            self.null = dense.orthonormal(arrays.namespace(self.Q).concat([self.Q, kept], axis=1))[0]
-
-    def _project(self, V: Array) -> Array:
-        return V - self.Q @ (arrays.t(self.Q) @ V)
-
-    def matmul(self, V: Array) -> Array:
-        """Return P A P V."""
-        return self._project(self.A.matmul(self._project(V)))
 
     def reference(self) -> Array:
         """Return the inner operator's."""

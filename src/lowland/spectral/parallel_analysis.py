@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.measure import Measure
-from ..core.message import Message, Setting
+from ..core.message import Message, Owner, Setting
 from ..core.random import seed
 from ..core.settings import report_progress
 from ..pairs.pairwise import short
@@ -130,9 +130,15 @@ def _read(
 ) -> tuple[Variances, Any]:
     """Return the checked spectrum and the variances of its columns."""
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
-        raise ValueError(f"parallel_analysis: draws must be a whole number of at least 1; got {draws!r}")
+        raise ValueError(
+            Message(
+                Owner("parallel_analysis"), Setting("draws"), f" must be a whole number of at least 1; got {draws!r}"
+            )
+        )
     if not 0 < quantile < 1:
-        raise ValueError(f"parallel_analysis: quantile must be between 0 and 1; got {quantile!r}")
+        raise ValueError(
+            Message(Owner("parallel_analysis"), Setting("quantile"), f" must be between 0 and 1; got {quantile!r}")
+        )
     if variances is None:
         found = variances_of(X, n_rows, scale=scale, owner="parallel_analysis", flat=True)
         columns = np.full(found.n_columns, found.total / found.n_columns) if found.columns is None else found.columns
@@ -154,7 +160,11 @@ def _checked(variances: Any) -> Any:
     columns = np.asarray(variances, dtype=np.float64)
     if columns.ndim != 1 or not len(columns) or not (columns >= 0).all() or not np.isfinite(columns).all():
         raise DataError(
-            f"parallel_analysis: variances must be finite, nonnegative, one per column; got {short(variances)}"
+            Message(
+                Owner("parallel_analysis"),
+                Setting("variances"),
+                f" must be finite, nonnegative, one per column; got {short(variances)}",
+            )
         )
     return columns
 
@@ -167,15 +177,22 @@ def _spectrum_of(X: Any, n_rows: int | None, columns: Any) -> Variances:
     """
     found = variances_of(X, n_rows, owner="parallel_analysis", flat=True)
     if found.columns is not None:
-        raise ValueError("parallel_analysis: variances can be given only with eigenvalues, not with rows")
+        raise ValueError(
+            Message(Owner("parallel_analysis"), "variances can be given only with eigenvalues, not with rows")
+        )
     rank, entries = len(found.values), len(columns)
     if rank > entries:
-        raise ValueError(f"parallel_analysis: variances has {entries} entries, but {rank} eigenvalues are positive")
+        raise ValueError(
+            Message(Owner("parallel_analysis"), f"variances has {entries} entries, but {rank} eigenvalues are positive")
+        )
     n = found.rows("parallel_analysis")
     if len(X) != entries and columns.sum() > (1.001 + 2 / n) * found.total:
         raise ValueError(
-            f"parallel_analysis: the sum of {entries} variances is {columns.sum():.4g}, but the sum of {len(X)} "
-            f"eigenvalues is {found.total:.4g}: they do not belong to the same columns"
+            Message(
+                Owner("parallel_analysis"),
+                f"the sum of {entries} variances is {columns.sum():.4g}, but the sum of {len(X)} "
+                f"eigenvalues is {found.total:.4g}: they do not belong to the same columns",
+            )
         )
     return replace(found, n_columns=entries, size=max(rank, min(n - 1, entries)))
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core import arrays
+from ..core.message import Message, Setting
 from ..core.settings import report_progress
 from . import dense
 from .krylov import KrylovResult
@@ -109,7 +110,7 @@ def power_path(C: Any, start: Any = None, steps: int = 8) -> PowerPath:
     if C.ndim != 2 or C.shape[0] != C.shape[1] or not np.isfinite(C).all() or not np.allclose(C, C.T):
         raise ValueError(f"power iteration needs a symmetric matrix of finite numbers; got shape {C.shape}")
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
-        raise ValueError(f"steps must be a whole number of at least 1; got {steps!r}")
+        raise ValueError(Message(Setting("steps"), f" must be a whole number of at least 1; got {steps!r}"))
     ascending, columns = dense.eigh(C)
     values, vectors = ascending[::-1], columns[:, ::-1].T
     if values[-1] < -1e-10 * abs(values[0]) or values[0] <= 0:
@@ -119,7 +120,9 @@ def power_path(C: Any, start: Any = None, steps: int = 8) -> PowerPath:
         start = vectors[0] if len(C) == 1 else np.cos(tilt) * vectors[0] + np.sin(tilt) * vectors[1]
     v = np.asarray(start, dtype=np.float64)
     if v.shape != (len(C),) or not np.linalg.norm(v) > 0:
-        raise ValueError(f"start must be a vector of {len(C)} numbers, not all zero; got shape {v.shape}")
+        raise ValueError(
+            Message(Setting("start"), f" must be a vector of {len(C)} numbers, not all zero; got shape {v.shape}")
+        )
     path = [v / np.linalg.norm(v)]
     for _ in range(steps):
         w = C @ path[-1]

@@ -136,7 +136,7 @@ def from_accumulator(
         s = arrays.like(start.scale, S)
         S = S / s[:, None]
         S /= s[None, :]
-    return _leading(Dense(S, psd=True), wanted, start, rng, solver, eps)
+    return _leading(Dense(S, psd=True, check=False), wanted, start, rng, solver, eps)
 
 
 def _from_r(done: RFactor, scaling: Scaling) -> Solved:
@@ -208,7 +208,7 @@ def gram(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.rando
     seen = column_moments(rows)
     start = _start("gram", seen, seen.squares, scaling)
     side = Columns(rows, start, scaling)
-    op = Dense(side.gram(), psd=True)
+    op = Dense(side.gram(), psd=True, check=False)
     if scaling.center:  # Xᵀ√w = 0: √w is a known null vector
         op.null = arrays.like(side.root / np.linalg.norm(side.root), op.A)[:, None]
         if start.n_rows == 1:

@@ -60,28 +60,15 @@ class RowSpace:
         solved, divisor = self.solved, self.solved.weight - ddof
         if divisor <= 0:
             raise DataError(
-                f"the weights sum to {solved.weight:g}, which leaves no degree of freedom with ddof={ddof}; "
-                "scale them to sum to the number of rows, or use ddof=0"
+                Message(
+                    f"the weights sum to {solved.weight:g}, which leaves no degree of freedom with ",
+                    Setting("ddof", ddof),
+                    "; scale them to sum to the number of rows, or use ",
+                    Setting("ddof", 0),
+                )
             )
         values, total = self.values**2 / divisor, solved.total / divisor
         return values, values / total, total, solved.spectrum / divisor
-
-
-def table() -> list[tuple[str, str]]:
-    """Return the routes and when ``auto`` takes them; the first match wins."""
-    return [
-        ("covariance", "blocks that can be read only once: one pass for mean and scatter"),
-        (
-            "covariance, gram",
-            f"sparse with a smaller side ≤ {_SPARSE_SQUARE_LIMIT}, or many components wanted",
-        ),
-        ("krylov", "sparse otherwise"),
-        ("svd", f"N·D·min(N, D) ≤ {_SMALL_WORK:.0e}: the most accurate costs nothing here"),
-        ("covariance", f"D ≤ N, and D ≤ {_SQUARE_LIMIT} or many components wanted"),
-        ("gram", f"N < D, and N ≤ {_SQUARE_LIMIT} or many components wanted"),
-        ("krylov", "both sides large and few components wanted"),
-        ("svd", "in place of covariance or gram when the last wanted σ turns out below 4√eps·σ₁"),
-    ]
 
 
 def route(shape: DataShape, wanted: ComponentRule) -> str:
@@ -209,7 +196,7 @@ def cut(solved: Solved, wanted: ComponentRule) -> RowSpace:
     if rank == 0:
         raise DataError(
             "the rows do not vary (rank 0): "
-            + ("there is only 1 sample" if solved.n_rows == 1 else "all of them are equal")
+            + ("there is only 1 sample" if solved.n_rows == 1 else "they are equal, or differ only by rounding")
             + "; a reduction needs at least two distinct rows"
         )
     complete = solved.complete or rank < len(spectrum) or rank == solved.possible
@@ -257,6 +244,5 @@ __all__ = [
     "doubt",
     "from_accumulator",
     "route",
-    "table",
     "tied",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core import arrays, thread_pool
+from ..core.message import Message, Setting
 from . import dense, krylov
 from .krylov import KrylovResult
 from .operators import Operator
@@ -123,10 +124,14 @@ def eigen(
     >>> eigen(Dense(np.diag([1.0, 3.0, 2.0]), psd=True), 2).values.tolist()
     [3.0, 2.0]
     """
+    _require_operator(A, "eigen")
     if not A.symmetric:
-        raise ValueError(f"{A!r} is not symmetric: use `singular`")
+        raise ValueError(
+            f"{A!r} is not marked as symmetric, and eigen is for symmetric operators: create it with symmetric=True if "
+            "it is, else use numpy.linalg.eig (`singular` gives singular values, which are others)"
+        )
     if which not in ("largest", "smallest"):
-        raise ValueError(f"which must be 'largest' or 'smallest'; got {which!r}")
+        raise ValueError(Message(Setting("which"), f" must be 'largest' or 'smallest'; got {which!r}"))
     free = A.shape[0] - (0 if A.null is None else A.null.shape[1])
     if not 1 <= k <= free:
         raise ValueError(f"k must be from 1 to {free} for {A!r}; got {k}")
@@ -166,6 +171,7 @@ def singular(
     >>> singular(Dense(np.array([[3.0, 0.0], [0.0, 2.0], [0.0, 0.0]])), 1).values.tolist()
     [3.0]
     """
+    _require_operator(A, "singular")
     if not 1 <= k <= min(A.shape):
         raise ValueError(f"k must be from 1 to {min(A.shape)} for {A!r}; got {k}")
     name = choose(A, k).solver if solver == "auto" else solver
@@ -186,6 +192,17 @@ def singular(
     else:
         raise ValueError(f"no solver {solver!r} for singular triplets; known: auto, dense, krylov")
     return certified_triplets(A, found, name)
+
+
+def _require_operator(A: Any, owner: str) -> None:
+    """Raise TypeError for a matrix, which says nothing of its properties."""
+    if isinstance(A, Operator):
+        return
+    how = "Sparse" if hasattr(A, "tocsr") else "Dense"
+    raise TypeError(
+        f"{owner} takes an operator, not {type(A).__name__}: wrap a matrix, as lowland.spectral.{how}(A), with "
+        "symmetric=True if it is"
+    )
 
 
 def certified_triplets(A: Operator, found: KrylovResult, solver: str) -> Triplets:

@@ -105,7 +105,7 @@ def variances_of(
     if isinstance(X, Variances):
         return X
     if not isinstance(X, RowSource) and np.ndim(_plain(X)) == 1:
-        return _given(X, n_rows, n_columns, owner, flat)
+        return _from_eigenvalues(X, n_rows, n_columns, owner, flat)
     if n_rows is not None or n_columns is not None:
         name = "n_columns" if n_rows is None else "n_rows"
         raise ValueError(Message(Owner(owner), f"{name} can be given only with a spectrum, not with rows"))
@@ -138,7 +138,7 @@ def _numbers(X: Sequence[Any]) -> bool:
     return all(np.ndim(x) == 0 and not isinstance(x, str) for x in X)
 
 
-def _given(spectrum: Any, n_rows: int | None, n_columns: int | None, owner: str, flat: bool) -> Variances:
+def _from_eigenvalues(spectrum: Any, n_rows: int | None, n_columns: int | None, owner: str, flat: bool) -> Variances:
     """Return checked eigenvalues; as for rows, those that may be rounding of the first are zero."""
     values = np.asarray(spectrum, dtype=np.float64)
     if len(values) == 0 or (not flat and not (values > 0).any()):

@@ -2,7 +2,8 @@
 
 A checkpoint is one file with a digest: what identifies the table and the configuration, and the sums of each pass. It
 is written under a new name, flushed to the disk and renamed, in turn over two names; the newer complete one counts. So
-an interruption at any moment, also while it is written, leaves one from which the fit continues with the same bits.
+an interruption at any moment, also while it is written, leaves one from which the fit continues with the same bits. The
+folder is locked while a fit uses it.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from ..core.errors import DataError, LowlandError
 from ..data.atomic import atomic_file
 from ..data.scans.table_scan import TableScan
 from ..rows.journal import Journal, Progress
+from .folder_lock import FolderLock
 
 _MAGIC = b"lowland checkpoint 1\n"
 _NAMES = ("generation-0.checkpoint", "generation-1.checkpoint")
-_DRAFT = re.compile(r"\.[0-9a-f]{16}\.part")
+_MARK = "checkpoint-"  # of files that are being written
+_DRAFT = re.compile(rf"\.{_MARK}[0-9a-f]{{16}}\.part")
 EVERY_SECONDS = 20.0
 
 
@@ -46,14 +49,26 @@ class Checkpoint(Journal):
         self.resumed_rows = 0
         self._passes: list[tuple[str, Progress]] = []
         self._number, self._generation, self._last = -1, 0, time.monotonic()
-        self._open()
+        self._lock: FolderLock | None = None
+        try:
+            self._open()
+        except CheckpointError:
+            self.release()
+            raise
 
     def _open(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CheckpointError(f"{self.folder}: cannot be used for checkpoints: {error.strerror}") from error
-        for name in os.listdir(self.folder):
+        try:
+            self._lock = FolderLock(self.folder)
+        except BlockingIOError as error:
+            raise CheckpointError(
+                f"{self.folder}: another fit uses this folder for its checkpoints; wait until it ends, or name another "
+                "folder"
+            ) from error
+        for name in os.listdir(self.folder) if self._lock.held else ():
             if _DRAFT.fullmatch(name):  # of a run that was killed while it wrote
                 (self.folder / name).unlink()
         files = [self.folder / name for name in _NAMES]
@@ -61,7 +76,7 @@ class Checkpoint(Journal):
         found = [record for file in there if (record := _read(file)) is not None]
         if there and not found:
             raise CheckpointError(
-                f"{self.folder}: its checkpoints are damaged; remove the folder, and the fit begins anew"
+                f"{self.folder}: its checkpoints are damaged; remove the folder to start the fit again"
             )
         if not found:
             return
@@ -79,7 +94,7 @@ class Checkpoint(Journal):
             name = changed[0]
             raise CheckpointError(
                 f"{self.folder} has the checkpoint of another run: {name} was {_short(found.get(name))} and is "
-                f"{_short(now.get(name))}; use another folder, or remove this one to begin anew"
+                f"{_short(now.get(name))}; use another folder, or remove this one to start again"
             )
 
     # -- passes -------------------------------------------------------------------------------------------------------
@@ -107,7 +122,7 @@ class Checkpoint(Journal):
             "identity": self.identity,
             "passes": [[kind, p.rows, p.ended, p.state] for kind, p in self._passes if p.state],
         }
-        with atomic_file(self.folder / _NAMES[self._generation % 2]) as file:
+        with atomic_file(self.folder / _NAMES[self._generation % 2], _MARK) as file:
             for part in _packed(record):
                 file.write(part)
         self._generation += 1
@@ -119,6 +134,12 @@ class Checkpoint(Journal):
             (self.folder / name).unlink(missing_ok=True)
         if not os.listdir(self.folder):
             self.folder.rmdir()
+        self.release()
+
+    def release(self) -> None:
+        """Let another fit use the folder."""
+        if self._lock is not None:
+            self._lock.release()
 
 
 def identity_of(scan: TableScan, model: Any, **more: Any) -> dict[str, Any]:

@@ -36,7 +36,8 @@ def fit(
         It is fitted in place and returned. Of a table that is read in blocks, the coordinates between two methods of a
         Pipeline are computed again in each pass and never held.
     rows : scan or other rows
-        The table; with a checkpoint a `lowland.data.scan` of a file.
+        The table; with a checkpoint a `lowland.data.scan` of a file. Scans of functions are refused then: that their
+        blocks changed would not be noticed.
     checkpoint : path
         A folder for the checkpoint; it is created.
     every : float
@@ -69,6 +70,8 @@ def open_checkpoint(model: Any, rows: Any, folder: str | os.PathLike[str], every
             "a checkpoint recognises a table by its file; give a scan, lowland.data.scan(path), "
             f"instead of {type(rows).__name__}"
         )
+    if (reason := rows.unrecognised()) is not None:
+        raise DataError(f"a checkpoint cannot recognise {rows.source}: {reason}; or leave the checkpoint out")
     late = next((step for step in steps_of(model) if not learns_in_passes(step)), None)
     if late is not None:
         raise DataError(
@@ -79,10 +82,14 @@ def open_checkpoint(model: Any, rows: Any, folder: str | os.PathLike[str], every
 
 
 def run_with(model: Any, rows: TableScan, kept: Checkpoint) -> None:
-    """Fit a model on a table, with its sums kept."""
-    source = ScanRows(rows)
-    source.journal = kept
-    _fit(model, source)
+    """Fit a model on a table, with its sums kept; a fit that ends early leaves the folder to the next one."""
+    try:
+        source = ScanRows(rows)
+        source.journal = kept
+        _fit(model, source)
+    except BaseException:
+        kept.release()
+        raise
 
 
 def _fit(model: Any, rows: Any) -> None:

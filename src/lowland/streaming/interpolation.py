@@ -14,6 +14,7 @@ import numpy as np
 
 from ..contract.reducer import Reducer
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from ..methods.shared.placing import NewRows, points_of
 from ..rows import units
 
@@ -26,8 +27,11 @@ def interpolator(model: Reducer) -> Callable[[Array], Array]:
     """Return the row map that interpolates, in the unit of the fit."""
     if not hasattr(model, "pieces_") or not hasattr(model, "anchors_"):
         raise DataError(
-            f"{type(model).__name__} keeps no training rows with their places, so rows cannot be placed by "
-            "interpolation; use placement='transform'"
+            Message(
+                f"{type(model).__name__} keeps no training rows with their places, so rows cannot be placed by "
+                "interpolation; use ",
+                Setting("placement", "transform"),
+            )
         )
     view = units.fit_view(model)
     new, points = NewRows(view), points_of(view.pieces_, view.n_components_)

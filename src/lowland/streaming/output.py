@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..contract.reducer import Reducer
 from ..core.errors import CellError, DataError
+from ..core.message import Message, Owner, Setting
 from ..data.table_stream import check_streamed, table_stream
 from ..data.writing import embedding_frame
 from ..engines import Piece
 from ..methods.steps.chain import split_at_method
 from ..rows.block import block_rows
-from ..rows.row_source import RowSource
+from ..rows.row_source import READ_ONCE, RowSource
 from ..rows.shared_scan import SharedScan
 from .coordinates import RowMap, of_method, of_steps
 from .interpolation import interpolator
@@ -104,7 +105,8 @@ def transform_file(
     (True, ('pca0', 'pca1'))
     """
     if placement not in PLACEMENTS:
-        raise ValueError(f"transform_file: placement must be 'transform' or 'interpolate'; it is {placement!r}")
+        allowed = f" must be 'transform' or 'interpolate'; it is {placement!r}"
+        raise ValueError(Message(Owner("transform_file"), Setting("placement"), allowed))
     path = Path(out)
     check_streamed(path)
     check_is_fitted(model)
@@ -201,9 +203,8 @@ def _frames_of(X: Any) -> Iterator[pl.DataFrame]:
         try:
             yield nw.from_native(piece, eager_only=True).to_polars()
         except TypeError as error:
-            raise DataError(
-                "transform_file: keep names columns, and this table has none; give a scan or a data frame"
-            ) from error
+            nameless = " names columns, and this table has none; give a scan or a data frame"
+            raise DataError(Message(Owner("transform_file"), Setting("keep"), nameless)) from error
 
 
 def _columns_for(model: Reducer, names: Sequence[str] | None, keep: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
@@ -216,7 +217,8 @@ def _columns_for(model: Reducer, names: Sequence[str] | None, keep: Sequence[str
         wanted = [name for name in own if name not in set(keep)]
     missing = [name for name in wanted if name not in frame.columns]
     if missing:
-        raise DataError(f"transform_file: the table has no column {missing[0]!r}, which the model needs")
+        lacking = f"the table has no column {missing[0]!r}, which the model needs"
+        raise DataError(Message(Owner("transform_file"), lacking))
     chosen = frame.select([str(name) for name in wanted])
     kinds = chosen.dtypes
     kind = pl.Float32 if all(k == pl.Float32 for k in kinds) else pl.Float64
@@ -235,10 +237,9 @@ class _Kept:
         for frame in frames:
             missing = [name for name in self.names if name not in frame.columns]
             if missing:
-                raise DataError(
-                    f"transform_file: keep names {missing[0]!r}, which is no column of the table; it has "
-                    f"{', '.join(frame.columns[:10])}{', …' if frame.width > 10 else ''}"
-                )
+                listed = f"{', '.join(frame.columns[:10])}{', …' if frame.width > 10 else ''}"
+                unknown = f" names {missing[0]!r}, which is not a column of the table; it has {listed}"
+                raise DataError(Message(Owner("transform_file"), Setting("keep"), unknown))
             self._held.append(frame.select(self.names))
             yield frame
 
@@ -253,15 +254,18 @@ class _Kept:
             if frame.height > n:
                 self._held.appendleft(frame[n:])
             n -= parts[-1].height
-        return pl.concat(parts)
+        return pl.concat(parts, how="vertical_relaxed")
 
 
 def _compared(found: Written, model: Any, X: Any, row_map: RowMap, seed: int) -> Written:
     """Measure interpolated places of some rows against those of `transform`."""
     if isinstance(X, Iterator) or not getattr(X, "reiterable", True):
         raise DataError(
-            "transform_file: placement='interpolate' reads the rows twice, and these blocks can be read only once; "
-            "give a function that returns new blocks"
+            Message(
+                Owner("transform_file"),
+                Setting("placement", "interpolate"),
+                f" reads the rows twice, and {READ_ONCE}; give a function that returns new blocks",
+            )
         )
     sample, names = drawn(model, X, _COMPARED_ROWS, seed + _OTHER_SEED)
     rows = sample.rows if names is None else RowSource.from_array(sample.rows, names=list(names))

@@ -9,9 +9,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .. import engines
 from ..contract.fit_info import FitInfo
 from ..contract.reducer import Reducer
 from ..core.errors import DataError, LowlandWarning
+from ..core.message import Message, Owner, Setting
+from ..data.scans.table_scan import TableScan
 from ..rows.row_source import BlockRows, RowSource
 from ..rows.sampling import Sample, draw, draw_pieces, joined
 from .chain import begins_in_passes, learn_before, steps_of
@@ -93,20 +96,28 @@ def _method(model: Any) -> Reducer:
     _, method, _ = split_at_method(model)
     if not isinstance(method, Reducer):
         raise TypeError(
-            f"fit_sample: model must be a method of Lowland, such as lowland.Isomap(), or a Pipeline that ends with "
-            f"one; got {type(method).__name__}"
+            Message(
+                Owner("fit_sample"),
+                Setting("model"),
+                " must be a method of Lowland, such as lowland.Isomap(), or a Pipeline that ends with one; got "
+                f"{type(method).__name__}",
+            )
         )
     if method._pairwise:
         raise DataError(
-            f"fit_sample: {type(method).__name__} takes precomputed values for pairs, and rows drawn from them would "
-            "need the columns of the same objects; give rows of numbers and a metric, or the square of a sample"
+            Message(
+                Owner("fit_sample"),
+                f"{type(method).__name__} takes precomputed values for pairs, and rows drawn from them would need the "
+                "columns of the same objects; give rows of numbers and a metric, or the square of a sample",
+            )
         )
     return method
 
 
 def _count(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"fit_sample: {name} must be a whole number of at least {least}; it is {value!r}")
+        allowed = f" must be a whole number of at least {least}; it is {value!r}"
+        raise ValueError(Message(Owner("fit_sample"), Setting(name), allowed))
     return int(value)
 
 
@@ -116,7 +127,7 @@ def _is_small(X: Any, count: int) -> bool:
         n = X.n_rows
     else:
         n = len(X) if isinstance(X, list) else getattr(X, "shape", (None,))[0]
-    return n is not None and n <= count
+    return isinstance(n, int | np.integer) and bool(n <= count)  # of Dask it may be NaN or not yet computed
 
 
 def drawn(model: Any, X: Any, count: int, seed: int) -> tuple[Sample, Any]:
@@ -137,10 +148,14 @@ def takes_frames(method: Reducer) -> bool:
 
 def pieces_of(X: Any) -> Iterator[Any]:
     """Yield a table as consecutive data frames or arrays, with all its columns."""
-    if hasattr(X, "frames"):
+    if isinstance(X, TableScan):
+        yield from X.number_frames()
+    elif hasattr(X, "frames"):
         yield from X.frames()
+    elif engines.holds(X):
+        yield from engines.open_frames(X).parts()
     elif isinstance(X, BlockRows):
-        yield from X.given()
+        yield from X.all_columns()
     elif isinstance(X, RowSource):
         for block in X.blocks():
             yield block.rows

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from .. import engines
 from ..contract.fit_info import level_of_the_caller
 from ..core.errors import DataError, FileSizeError, LowlandWarning
 from ..core.formatting import count
@@ -65,6 +66,8 @@ def documents_of(source: Any, column: str | None = None, id: str | None = None) 
         return _from_path(source, column, id)
     if isinstance(source, TableScan):
         return _from_scan(source, column, id)
+    if engines.holds(source):
+        return _from_collection(source, column, id)
     if isinstance(source, Mapping) and all(isinstance(text, str) for text in source.values()):
         return Documents(list(source.values()), [str(name) for name in source])
     if isinstance(source, Mapping | pl.DataFrame | pl.LazyFrame) or (
@@ -129,14 +132,10 @@ def _from_path(source: Any, column: str | None, id: str | None) -> Documents:
 
 def scanned(path: Path, id: str | None = None) -> TableScan:
     """Return a scan of a file whose column of names is read as it is written."""
-    from ..data.formats import BY_NAME
+    from ..data.options import IfThere
     from ..data.scans.opening import scan
 
-    typeless = path.name.lower().endswith(
-        tuple(end for form in ("csv", "tsv", "txt") for end in BY_NAME[form].suffixes)
-    )
-    options: dict[str, Any] = {"types": {id: "text"}} if id is not None and typeless else {}
-    return scan(path, **options)
+    return scan(path, **({} if id is None else {"names": (IfThere(id),)}))
 
 
 def _refuse_mixed(folder: Path) -> None:
@@ -192,6 +191,35 @@ def _from_scan(table: TableScan, column: str | None, id: str | None) -> Document
             yield from frame[chosen].cast(pl.String)
 
     return Documents(texts(), ids, table.source, 2 if searched else 1)
+
+
+def _from_collection(source: Any, column: str | None, id: str | None) -> Documents:
+    """Read a column of a Dask data frame, one partition after another."""
+    names = [str(name) for name in getattr(source, "columns", ())]
+    for name in (column, id):
+        if name is not None and name not in names:
+            raise DataError(f"the Dask collection has no column {name!r}; it has {', '.join(names[:12]) or 'no names'}")
+    candidates = [name for name in names if _may_be_text(source.dtypes[name])]
+    if column is None and len(candidates) != 1:
+        held = f"{len(candidates)} columns that may be text" if candidates else "no column of texts"
+        raise DataError(Message(f"the Dask collection has {held}; name the texts with ", Setting("column")))
+    chosen = column or candidates[0]
+    if chosen not in candidates:
+        raise DataError(f"the Dask collection, column {chosen!r}: it contains {source.dtypes[chosen]}, not text")
+    ids: list[str] | None = None if id is None else []
+    table = engines.open_frames(source[list(dict.fromkeys([chosen, *([] if id is None else [id])]))])
+
+    def texts() -> Iterator[Any]:
+        for part in table.parts():
+            if ids is not None:
+                ids.extend(_names(part[id].astype(object).where(part[id].notna(), None).tolist()))
+            yield from part[chosen].astype(object).where(part[chosen].notna(), None)
+
+    return Documents(texts(), ids, "the Dask collection", 1)
+
+
+def _may_be_text(kind: Any) -> bool:
+    return str(kind) in ("object", "category") or str(kind).startswith(("str", "large_str"))
 
 
 def _longest_of_scan(table: TableScan, names: list[str]) -> str:

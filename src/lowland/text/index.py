@@ -16,8 +16,9 @@ from ..contract.fit_info import level_of_the_caller
 from ..contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Rule
 from ..core.errors import DataError, LowlandWarning
 from ..core.formatting import count
+from ..core.message import message
 from ..core.random import seed
-from ..methods.steps.encode_texts import EncodeTexts
+from ..methods.steps.encode_texts import EncodeTexts, NoTermsError
 from ..rows.row_source import as_rows
 from ..spectral import rowspace
 from ..spectral.solved import ComponentRule, Scaling
@@ -35,6 +36,7 @@ _SQUARE = 2000  # documents or terms whose square is decomposed whole
 _BLOCK = 1 << 16  # documents that are projected at a time
 _QUERIES = 1 << 25  # scores that a batch of queries holds at a time
 _DIGITS = 6  # of scores, for ties to keep the order of the documents: scores are computed in float32
+_UNMATCHED = -2.0  # below every cosine: documents without coordinates come last
 _TERMS_SHOWN = 5
 _RARE = 5  # documents of a term below which `related` leaves it out
 _ENCODER = ("features", "stop_words", "ngrams", "min_df", "max_df", "max_features", "hashing")
@@ -140,8 +142,8 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         encoder = EncodeTexts(**{name: getattr(self, name) for name in _ENCODER})
         try:
             X = encoder.learn(source)
-        except DataError as error:
-            if source.seen or "no terms" not in str(error):
+        except NoTermsError as error:
+            if source.seen:
                 raise
             raise DataError(f"{source.name}: there are no documents; give at least one") from error
         n, d = X.shape
@@ -150,8 +152,11 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
             most = min(n, d, MAX_CONCEPTS)
         elif wanted > min(n, d):
             raise DataError(
-                f"LatentSemanticIndex: n_components={wanted} is more than min(documents, terms) = {min(n, d)} "
-                f"({count(n, 'document')}, {count(d, 'term')}); ask for {min(n, d)} at most"
+                message(
+                    f"LatentSemanticIndex: {{n_components}} is more than min(documents, terms) = {min(n, d)} "
+                    f"({count(n, 'document')}, {count(d, 'term')}); ask for {min(n, d)} at most",
+                    n_components=int(wanted),
+                )
             )
         else:
             most = int(wanted)
@@ -259,7 +264,8 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
     def search(self, query: str | list[str], k: int = 10) -> SearchResult | list[SearchResult]:
         """Return the k documents most similar to a query, or to each of a list of queries.
 
-        A query without a known term is an error. The result iterates over pairs (index, score).
+        A query without a known term is an error. The result iterates over pairs (index, score); documents without terms
+        come last.
         """
         check_is_fitted(self, "documents_")
         check_count("search", "k", k)
@@ -318,7 +324,8 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         """Return the first n concepts (default: all) with the terms and documents of the largest weights."""
         check_is_fitted(self, "documents_")
         n = self.n_concepts if n is None else n
-        check_count("concepts", "n", n)
+        for name, value in (("n", n), ("terms", terms), ("documents", documents)):
+            check_count("concepts", name, value)
         out = []
         for c in range(min(n, self.n_concepts)):
             v, d = self.components_[c], self.documents_[:, c]
@@ -335,6 +342,11 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
     def project(self, documents: Any = None, n: int = 2) -> Array:
         """Return coordinates on the first n concepts, for pictures: of the indexed documents, or of others."""
         check_is_fitted(self, "documents_")
+        check_count("project", "n", n)
+        if n > self.n_concepts:
+            raise DataError(
+                f"project: the index has {count(self.n_concepts, 'concept')}, so n must be at most that; got {n}"
+            )
         return np.array((self.documents_ if documents is None else self.transform(documents))[:, :n])
 
     def _folded(self, rows: Any) -> Array:
@@ -368,7 +380,9 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         return self._result(q, scores, min(k, self.n_documents - (leave_out is not None)))
 
     def _result(self, q: Array, scores: Array, k: int) -> SearchResult:
-        places = strongest(scores.round(_DIGITS), k)
+        order = scores.round(_DIGITS)
+        order[np.isinf(self._lengths) & np.isfinite(scores)] = _UNMATCHED
+        places = strongest(order, k)
         ids = None if self.ids_ is None else [self.ids_[i] for i in places]
         return SearchResult(places, scores[places].astype(np.float64), ids, lambda found: self._parts(q, found))
 

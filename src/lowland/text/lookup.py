@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError
-from ..core.message import Message, Phrase, Setting
+from ..core.message import Message, Owner, Phrase, Setting
 from ..core.whole import is_whole
 from ..methods.steps.words import words
 
@@ -36,14 +36,14 @@ def place_of(document: Any, ids: list[str] | None, n: int) -> int:
         raise DataError(Message(f"the index has no document named {document!r}{hint}", way))
     number = int(document)
     if not -n <= number < n:
-        raise DataError(f"document {number} is none of the {n:,} documents, counted from 0")
+        raise DataError(f"document {number} is not one of the {n:,} documents, counted from 0")
     return number % n
 
 
 def check_count(owner: str, name: str, value: Any) -> None:
     """Raise unless a number of results is a whole number of at least 1."""
     if not is_whole(value, 1):
-        raise DataError(f"{owner}: {name} must be a whole number ≥ 1; got {value!r}")
+        raise DataError(Message(Owner(owner), Setting(name), f" must be a whole number ≥ 1; got {value!r}"))
 
 
 def query_texts(query: Any) -> list[str]:
@@ -51,7 +51,7 @@ def query_texts(query: Any) -> list[str]:
     queries = list(query) if isinstance(query, Iterable) else [query]
     for one in queries:
         if not isinstance(one, str):
-            raise DataError(f"search: a query is a text, or a list of texts; got {one!r}")
+            raise DataError(Message(Owner("search"), f"a query is a text, or a list of texts; got {one!r}"))
     return queries
 
 
@@ -94,7 +94,7 @@ def no_known_terms(query: str, terms: Sequence[str], place: str = "") -> DataErr
 
 
 def no_coordinates(document: int | str, has_terms: bool) -> DataError:
-    """Return the error for a document that lies on no concept: it has no terms, or only terms of weaker concepts."""
+    """Return the error for a document with coordinates 0: it has no terms, or only terms of concepts not kept."""
     if not has_terms:
         return DataError(f"document {document!r} has no terms, so nothing is similar to it")
     more = Phrase("fit with more n_components", "index the texts with more --components")

@@ -15,10 +15,7 @@ import lowland
 from lowland.methods.shared import distance_based, extension
 from lowland.spectral.procrustes import procrustes
 from sample_tables import REFERENCE
-
-
-def up_to_sign(A, B):
-    return A * np.sign((A * B).sum(axis=0))
+from signs import up_to_sign
 
 
 def test_K10_euclidean_rows_are_pca_however_given(rng):

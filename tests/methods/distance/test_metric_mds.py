@@ -154,7 +154,7 @@ def test_a_zero_distance_is_a_distance(rng):
     apart = MetricMDS(metric="precomputed").fit(D)
     assert np.linalg.norm(apart.embedding_[3] - apart.embedding_[7]) > 0.01
     for stress in ("sammon", "elastic"):
-        with pytest.warns(lowland.LowlandWarning, match=r"1 pairs of different rows have distance 0"):
+        with pytest.warns(lowland.LowlandWarning, match=r"1 pair of different rows has distance 0"):
             model = MetricMDS(stress=stress).fit(X)
         assert procrustes(model.embedding_, X).error < 1e-8
 
@@ -162,7 +162,7 @@ def test_a_zero_distance_is_a_distance(rng):
 def test_a_pair_that_nearly_coincides_gets_no_boundless_weight(rng):
     X = rng.standard_normal((60, 4))
     twice = np.vstack([X, X[:1] + np.array([1e-9, 0, 0, 0])])
-    with pytest.warns(lowland.LowlandWarning, match=r"1 pairs .* 0 or nearly 0"):
+    with pytest.warns(lowland.LowlandWarning, match=r"1 pair .* 0 or nearly 0"):
         elastic = MetricMDS(stress="elastic").fit(twice)
     for model in (elastic, MetricMDS(stress="sammon").fit(twice)):
         assert model.stress_ == pytest.approx(MetricMDS(stress=model.stress).fit(X).stress_, rel=0.1)

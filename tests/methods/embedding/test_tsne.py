@@ -150,6 +150,14 @@ def test_perplexities_that_are_too_high(rng):
     assert lowland.TSNE(perplexity=18.0, max_iter=5).fit(X).neighbors_ == 19
 
 
+@pytest.mark.parametrize("exponent", [-650, 670])
+def test_a_start_of_extreme_size_is_scaled_by_a_power_of_two(exponent, rng):
+    X = rng.standard_normal((60, 3))
+    M = X[:, :2] / np.abs(X[:, :2]).max() * 0.75  # its largest number is in [½, 1)
+    found, want = (lowland.TSNE(2, init=init, perplexity=8, max_iter=100).fit(X) for init in (M * 2.0**exponent, M))
+    np.testing.assert_array_equal(found.embedding_, want.embedding_)
+
+
 def test_all_others_count_the_same_at_the_largest_perplexity(rng):
     X = rng.standard_normal((20, 3))
     graph = neighbor_graph(X, 19)

@@ -18,6 +18,7 @@ import lowland
 from lowland.methods.kernel.kernel_pca import KernelPCA
 from lowland.rows.row_source import RowSource
 from sample_tables import REFERENCE
+from signs import same_up_to_sign
 
 
 @pytest.fixture
@@ -37,9 +38,8 @@ def by_hand(K, k):
     return values[::-1][:k], U[:, ::-1][:, :k]
 
 
-def same_up_to_sign(A, B, tolerance):
-    signs = np.sign((A * B).sum(axis=0))
-    np.testing.assert_allclose(A * signs, B, rtol=0, atol=tolerance * np.abs(B).max())
+def near_up_to_sign(A, B, tolerance):
+    same_up_to_sign(A, B, rtol=0, atol=tolerance * np.abs(B).max())
 
 
 def table(path):
@@ -61,8 +61,8 @@ def test_K1_centring_of_training_and_new_rows(X, rng):
     centred = kx - one_new @ K - kx @ one + one_new @ K @ one
     model = KernelPCA(k, gamma=gamma).fit(X)
     np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-12)
-    same_up_to_sign(model.transform(new), centred @ U / np.sqrt(values), 1e-12)
-    same_up_to_sign(model.embedding_, U * np.sqrt(values), 1e-12)
+    near_up_to_sign(model.transform(new), centred @ U / np.sqrt(values), 1e-12)
+    near_up_to_sign(model.embedding_, U * np.sqrt(values), 1e-12)
     np.testing.assert_allclose(model.embedding_.mean(axis=0), 0.0, atol=1e-14)
 
 
@@ -101,15 +101,15 @@ def test_K2_objects_known_by_their_kernel_alone(landmarks):
     model = KernelPCA(3, kernel=bigrams, landmarks=landmarks).fit(WORDS)
     pca = lowland.PCA(3).fit(counts(WORDS))
     if landmarks is None:
-        same_up_to_sign(model.transform(held_out), pca.transform(counts(held_out)), 1e-10)
-        same_up_to_sign(model.embedding_, pca.transform(counts(WORDS)), 1e-10)
+        near_up_to_sign(model.transform(held_out), pca.transform(counts(held_out)), 1e-10)
+        near_up_to_sign(model.embedding_, pca.transform(counts(WORDS)), 1e-10)
     else:
         # PCA of the counts projected on the span of the landmarks' counts
         A = counts(model.anchors_)
         projected = lambda words: counts(words) @ np.linalg.pinv(A) @ A  # noqa: E731
         near = lowland.PCA(3).fit(projected(WORDS))
-        same_up_to_sign(model.embedding_, near.transform(projected(WORDS)), 1e-10)
-        same_up_to_sign(model.transform(held_out), near.transform(projected(held_out)), 1e-10)
+        near_up_to_sign(model.embedding_, near.transform(projected(WORDS)), 1e-10)
+        near_up_to_sign(model.transform(held_out), near.transform(projected(held_out)), 1e-10)
         lost = counts(WORDS) - projected(WORDS)
         error = (lost**2).sum() / (counts(WORDS) ** 2).sum()
         assert 0 < error < 0.1
@@ -136,8 +136,8 @@ def test_K3_every_way_to_name_a_kernel_gives_the_same(X, name):
     want = named.transform(X[30:60])
     for kernel in (block, single):
         model = KernelPCA(3, kernel=kernel).fit(X[:30])
-        same_up_to_sign(model.transform(X[30:60]), want, 1e-10)
-    same_up_to_sign(given.transform(block(X[30:60], X[:30])), want, 1e-10)
+        near_up_to_sign(model.transform(X[30:60]), want, 1e-10)
+    near_up_to_sign(given.transform(block(X[30:60], X[:30])), want, 1e-10)
     assert named.gamma_ == gamma
 
 
@@ -231,10 +231,10 @@ def test_K9_a_dictionary_stands_for_many_points(rng, strategy):
     assert error < 0.01
     values, U = by_hand(nystrom, 3)
     np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-8)
-    same_up_to_sign(model.embedding_, U * np.sqrt(values), 1e-6)
+    near_up_to_sign(model.embedding_, U * np.sqrt(values), 1e-6)
     assert (model.eigenvalues_ <= exact.eigenvalues_ * (1 + 1e-12)).all()  # a compression loses, never gains
     np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=2 * error)
-    same_up_to_sign(model.embedding_, exact.embedding_, 0.02)
+    near_up_to_sign(model.embedding_, exact.embedding_, 0.02)
     np.testing.assert_allclose(model.embedding_.mean(axis=0), 0.0, atol=1e-12)
 
 
@@ -243,8 +243,8 @@ def test_K10_linear_kernel_is_pca(X, rng):
     pca = lowland.PCA(4).fit(X)
     for landmarks in (None, 50):
         model = KernelPCA(4, kernel="linear", landmarks=landmarks).fit(X)
-        same_up_to_sign(model.transform(new), pca.transform(new), 1e-8)
-        same_up_to_sign(model.embedding_, pca.transform(X), 1e-8)
+        near_up_to_sign(model.transform(new), pca.transform(new), 1e-8)
+        near_up_to_sign(model.embedding_, pca.transform(X), 1e-8)
         np.testing.assert_allclose(model.eigenvalues_, pca.explained_variance_ * (len(X) - 1), rtol=1e-8)
         Y = pca.transform(new)
         np.testing.assert_allclose(
@@ -298,8 +298,8 @@ def test_kernlab(name, options):
     rotated, pcv = table(folder / f"kpca_iris_{name}_rotated.csv"), table(folder / f"kpca_iris_{name}_pcv.csv")
     m, k = rotated.shape
     model = KernelPCA(k, **options).fit(X)
-    same_up_to_sign(model.embedding_ * np.sqrt(m), rotated, 1e-8)
-    same_up_to_sign(model.eigenvectors_ / np.sqrt(model.eigenvalues_ / m), pcv, 1e-8)
+    near_up_to_sign(model.embedding_ * np.sqrt(m), rotated, 1e-8)
+    near_up_to_sign(model.eigenvectors_ / np.sqrt(model.eigenvalues_ / m), pcv, 1e-8)
 
 
 # -- new rows -------------------------------------------------------------------------------------------------------
@@ -409,7 +409,7 @@ def test_float32_with_a_large_mean(rng):
         want = KernelPCA(2, kernel=kernel).fit(near)
         assert got.embedding_.dtype == np.float32
         np.testing.assert_allclose(got.eigenvalues_, want.eigenvalues_, rtol=1e-9)
-        same_up_to_sign(got.transform(far).astype(float), want.transform(near), 1e-6)
+        near_up_to_sign(got.transform(far).astype(float), want.transform(near), 1e-6)
         back = got.inverse_transform(got.transform(far))
         assert back.dtype == np.float32
         want_back = want.inverse_transform(want.transform(near)) + 1e5
@@ -436,7 +436,7 @@ def test_duplicates(rng):
     with pytest.warns(lowland.RankWarning, match="rank 4"):
         few = KernelPCA(10, landmarks=20).fit(X)
     assert len(few.anchors_) == 5  # the kernel is exhausted there
-    same_up_to_sign(few.embedding_, model.embedding_, 1e-10)
+    near_up_to_sign(few.embedding_, model.embedding_, 1e-10)
 
 
 @pytest.mark.parametrize("options", [{}, {"gamma": 1.0}, {"kernel": "linear"}, {"kernel": "poly", "gamma": 1.0}])
@@ -545,7 +545,7 @@ def test_rounding_to_single_precision_is_not_taken_for_indefinite(X, landmarks):
     want = KernelPCA(3, kernel="precomputed").fit(K)
     got = KernelPCA(3, kernel="precomputed", landmarks=landmarks).fit(K.astype(np.float32))
     assert not got.fit_info_.warnings
-    same_up_to_sign(got.embedding_.astype(float), want.embedding_, 1e-5 if landmarks is None else 1e-3)
+    near_up_to_sign(got.embedding_.astype(float), want.embedding_, 1e-5 if landmarks is None else 1e-3)
 
 
 # -- bad input ------------------------------------------------------------------------------------------------------
@@ -742,7 +742,7 @@ def test_33_000_points_all_pairs(dtype):
     pca = lowland.PCA(4).fit(X.astype(np.float64))
     tolerance = 1e-9 if dtype == np.float64 else 1e-5
     np.testing.assert_allclose(model.eigenvalues_, pca.explained_variance_ * 32_999, rtol=tolerance)
-    same_up_to_sign(model.embedding_.astype(float), pca.transform(X.astype(np.float64)), tolerance)
+    near_up_to_sign(model.embedding_.astype(float), pca.transform(X.astype(np.float64)), tolerance)
     assert model.fit_info_.residual < 1e-10
     assert 0.5 * model.fit_info_.peak_bytes < planned.bytes < 1.5 * model.fit_info_.peak_bytes
 

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 import lowland
 from lowland.core.errors import DataError
 from lowland.methods.linear import famd_coding
+from signs import same_up_to_sign
 
 # MASS::farms of R (Venables & Ripley, Modern Applied Statistics with S): moisture, management, use, manure.
 FARMS = [
@@ -60,11 +61,6 @@ def weighted(frame):
             p = (values == level).mean()
             out.append(((values == level) - p) / np.sqrt(p))
     return np.column_stack(out)
-
-
-def same_up_to_sign(got, want, **tolerance):
-    signs = np.sign((got * want).sum(axis=0))
-    np.testing.assert_allclose(got * signs, want, **tolerance)
 
 
 # -- published programs -----------------------------------------------------------------------------------------------

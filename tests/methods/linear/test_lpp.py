@@ -14,6 +14,7 @@ from lowland.data import digits, flat_grid, swiss_roll
 from lowland.methods.linear.lpp import LPP
 from lowland.methods.manifold.laplacian_eigenmaps import LaplacianEigenmaps
 from sample_tables import connections
+from signs import same_up_to_sign
 
 
 def weights(X, k, sigma):
@@ -21,11 +22,6 @@ def weights(X, k, sigma):
     near = np.zeros(D.shape, bool)
     np.put_along_axis(near, np.argsort(D, axis=1, kind="stable")[:, 1 : k + 1], True, axis=1)
     return np.where(near | near.T, np.exp(-(D**2) / (2 * sigma**2)), 0.0)
-
-
-def same_up_to_sign(A, B, tolerance):
-    signs = np.sign((A * B).sum(axis=0))
-    np.testing.assert_allclose(A, B * signs, atol=tolerance)
 
 
 @pytest.mark.parametrize("kind", ["heat", "binary"])
@@ -39,7 +35,7 @@ def test_the_map_solves_the_generalised_problem(rng, kind):
     Z = X - model.mean_
     values, A = scipy.linalg.eigh(Z.T @ (np.diag(d) - W) @ Z, Z.T @ (d[:, None] * Z))
     np.testing.assert_allclose(model.eigenvalues_, values[:3], rtol=1e-9)
-    same_up_to_sign(model.components_.T, A[:, :3] * np.sqrt(d.sum()), 1e-9)
+    same_up_to_sign(model.components_.T, A[:, :3] * np.sqrt(d.sum()), atol=1e-9)
     Y = model.transform(X)
     np.testing.assert_allclose(Y.T @ (d[:, None] * Y) / d.sum(), np.eye(3), atol=1e-10)
     assert model.fit_info_.residual < 1e-12
@@ -51,7 +47,7 @@ def test_in_enough_dimensions_it_is_laplacian_eigenmaps(rng):
     linear, free = LPP(4, n_neighbors=6).fit(X), LaplacianEigenmaps(4, n_neighbors=6).fit(X)
     assert linear.rank_ == 59
     np.testing.assert_allclose(linear.eigenvalues_, free.eigenvalues_, atol=1e-10)
-    same_up_to_sign(linear.transform(X), free.embedding_, 1e-8)
+    same_up_to_sign(linear.transform(X), free.embedding_, atol=1e-8)
 
 
 def test_no_linear_map_does_better_than_the_free_one():
@@ -73,14 +69,14 @@ def test_dependent_and_shifted_columns_change_nothing(rng):
     doubled = LPP(2).fit(np.column_stack([X, X, np.full(200, 3.0)]) / np.sqrt(2) + 1e4)
     assert doubled.rank_ == 5
     other = doubled.transform(np.column_stack([X, X, np.full(200, 3.0)]) / np.sqrt(2) + 1e4)
-    same_up_to_sign(model.transform(X), other, 1e-7)
+    same_up_to_sign(model.transform(X), other, atol=1e-7)
 
 
 def test_a_large_mean_costs_no_digits(rng):
     X = rng.standard_normal((300, 4)) * [1, 2, 3, 4]
     moved = X + 1e7
     X = moved - 1e7  # what is left of the digits, exactly
-    same_up_to_sign(LPP(2).fit(X).transform(X), LPP(2).fit(moved).transform(moved), 1e-8)
+    same_up_to_sign(LPP(2).fit(X).transform(X), LPP(2).fit(moved).transform(moved), atol=1e-8)
 
 
 def test_rows_go_there_and_back(rng):

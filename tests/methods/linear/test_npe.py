@@ -14,6 +14,7 @@ from lowland.data import digits, flat_grid, s_curve
 from lowland.graph.patches import RIDGE
 from lowland.methods.linear.npe import NPE
 from sample_tables import connections
+from signs import same_up_to_sign
 
 
 def reconstruction(X, k):
@@ -27,11 +28,6 @@ def reconstruction(X, k):
     return M
 
 
-def same_up_to_sign(A, B, tolerance):
-    signs = np.sign((A * B).sum(axis=0))
-    np.testing.assert_allclose(A, B * signs, atol=tolerance)
-
-
 def test_the_map_solves_the_generalised_problem(rng):
     """XᵀMX a = λ XᵀX a, X centred (He, Cai, Yan, Zhang 2005)."""
     X = rng.standard_normal((150, 6)) * np.arange(1, 7) + 4
@@ -41,7 +37,7 @@ def test_the_map_solves_the_generalised_problem(rng):
     R = reconstruction(X, 8)
     values, A = scipy.linalg.eigh(Z.T @ R.T @ R @ Z, Z.T @ Z)
     np.testing.assert_allclose(model.eigenvalues_, values[:3], rtol=1e-8)
-    same_up_to_sign(model.components_.T, A[:, :3] * np.sqrt(150), 1e-8)
+    same_up_to_sign(model.components_.T, A[:, :3] * np.sqrt(150), atol=1e-8)
     Y = model.transform(X)
     np.testing.assert_allclose(Y.T @ Y / 150, np.eye(3), atol=1e-10)
     assert model.fit_info_.residual < 1e-12
@@ -54,14 +50,14 @@ def test_in_enough_dimensions_it_is_lle(rng):
     R = reconstruction(X, 6)
     values, V = np.linalg.eigh(R.T @ R)
     np.testing.assert_allclose(model.eigenvalues_, values[1:4], atol=1e-10)
-    same_up_to_sign(model.transform(X), V[:, 1:4] * np.sqrt(50), 1e-8)
+    same_up_to_sign(model.transform(X), V[:, 1:4] * np.sqrt(50), atol=1e-8)
 
 
 def test_turning_moving_and_scaling_change_nothing(rng):
     X, _ = s_curve(300)
     Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     moved = 5 * X @ Q + [100.0, 2.0, -30.0]
-    same_up_to_sign(NPE(2).fit_transform(X), NPE(2).fit_transform(moved), 1e-8)
+    same_up_to_sign(NPE(2).fit_transform(X), NPE(2).fit_transform(moved), atol=1e-8)
 
 
 def test_a_flat_sheet_is_found_under_noise():

@@ -19,10 +19,7 @@ from lowland.methods.manifold.isomap import Isomap
 from lowland.methods.manifold.path_map import residual_variances
 from lowland.spectral.procrustes import procrustes
 from sample_tables import REFERENCE, lit_bumps
-
-
-def up_to_sign(A, B):
-    return A * np.sign((A * B).sum(axis=0))
+from signs import up_to_sign
 
 
 def rank_correlations(Y, truth):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.linalg import eigh
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import rbf_kernel
 
 import lowland
@@ -184,8 +187,78 @@ def test_landmarks_need_distances(rng):
 @each
 @pytest.mark.parametrize("affinity", ["rbf", "precomputed"])
 def test_the_plan_counts_all_pairs(Model, affinity):
-    near = lowland.plan(Model(), shape=(3000, 3000)).bytes
-    assert lowland.plan(Model(affinity=affinity), shape=(3000, 3000)).bytes > 10 * near
+    near = lowland.plan(Model(), shape=(3000, 300)).bytes
+    assert lowland.plan(Model(affinity=affinity), shape=(3000, 300)).bytes > 10 * near
+
+
+@each
+def test_the_full_kernel_costs_what_the_plan_says_and_little_more_than_a_given_one(Model):
+    X = s_curve(1600)[0]
+    W, peaks = kernel(X), {}
+    for form, options, data in (("rbf", {"bandwidth": SIGMA}, X), ("precomputed", {}, W)):
+        Model(affinity=form, **options).fit(data)  # compiles
+        tracemalloc.start()
+        Model(affinity=form, **options).fit(data)
+        peaks[form] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peaks["rbf"] < 1.2 * peaks["precomputed"]  # as a graph of all pairs it took 72 bytes a pair
+    assert peaks["rbf"] < 48 * 1600**2
+    assert 0.5 * peaks["rbf"] < lowland.plan(Model(affinity="rbf"), X).bytes < 2 * peaks["rbf"]
+
+
+@each
+@pytest.mark.parametrize("metric", ["cosine", "cityblock", "precomputed", "function", "sparse"])
+@pytest.mark.parametrize("bandwidth", [0.7, "median", "adaptive"])
+def test_the_full_kernel_of_any_metric_is_the_precomputed_one(Model, metric, bandwidth, rng):
+    X = rng.standard_normal((60, 5)) + 2
+    X[41] = X[40]  # equal rows are one point
+    name = "cityblock" if metric in ("function", "precomputed") else "euclidean" if metric == "sparse" else metric
+    D = cdist(X, X, name)
+    given = {"precomputed": D, "sparse": sp.csr_array(X)}.get(metric, X)
+    rule = (lambda a, b: abs(a - b).sum()) if metric == "function" else "euclidean" if metric == "sparse" else metric
+    model = Model(affinity="rbf", metric=rule, bandwidth=bandwidth).fit(given)
+    own = np.delete(np.arange(60), 41)
+    D = D[np.ix_(own, own)]
+    near = np.sort(D, axis=1)[:, 1:11]
+    width = {"median": np.median(near), "adaptive": np.sqrt(np.outer(near[:, 4], near[:, 4]))}.get(bandwidth, bandwidth)
+    again = Model(affinity="precomputed").fit(np.exp(-((D / width) ** 2) / 2))
+    np.testing.assert_allclose(model.eigenvalues_, again.eigenvalues_, atol=1e-10)
+    np.testing.assert_allclose(model.embedding_[own], again.embedding_, atol=1e-6)
+    np.testing.assert_array_equal(model.embedding_[41], model.embedding_[40])
+    assert model.fit_info_.evidence["distinct rows"] == 59
+    if metric != "precomputed":
+        np.testing.assert_allclose(model.transform(given), model.embedding_, atol=1e-8)
+
+
+@each
+def test_a_full_kernel_of_a_long_line_is_the_precomputed_one(Model, rng):
+    X = rng.random((600, 1)) * 1000  # of all pairs most have weights that vanish, and no point is alone
+    model = Model(2, affinity="rbf", bandwidth=4.0).fit(X)
+    given = Model(2, affinity="precomputed").fit(rbf_kernel(X, gamma=1 / 32))
+    np.testing.assert_allclose(model.eigenvalues_, given.eigenvalues_, rtol=1e-9)
+    signs = np.sign((model.embedding_ * given.embedding_).sum(axis=0))
+    np.testing.assert_allclose(model.embedding_ * signs, given.embedding_, atol=1e-5)
+    with pytest.raises(
+        lowland.DataError, match=r"bandwidth=0\.001 is too small: the nearest points of most points are more"
+    ):
+        Model(2, affinity="rbf", bandwidth=0.001).fit(X)
+
+
+@each
+def test_a_full_kernel_needs_neither_neighbors_nor_a_radius(Model):
+    X = s_curve(80)[0]
+    one, other = (Model(affinity="rbf", n_neighbors=None, radius=r, bandwidth=SIGMA).fit(X) for r in (None, 3.0))
+    np.testing.assert_array_equal(one.embedding_, other.embedding_)
+    whole = Model(affinity="rbf", n_neighbors=None).fit(X)
+    assert whole.bandwidth_ == pytest.approx(np.median(cdist(X, X)[~np.eye(80, dtype=bool)]))
+    with pytest.raises(lowland.DataError, match="Both n_neighbors and radius"):
+        Model(affinity="rbf", radius=1.0).fit(X)
+
+
+def test_a_full_kernel_with_equal_weights_is_refused():
+    X = s_curve(80)[0]
+    with pytest.raises(lowland.DataError, match=r"LaplacianEigenmaps: weights='binary' with affinity='rbf' makes all"):
+        lowland.LaplacianEigenmaps(affinity="rbf", weights="binary").fit(X)
 
 
 @KERNEL

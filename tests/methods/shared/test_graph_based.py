@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
-from sklearn.neighbors import KNeighborsTransformer
+from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 from sklearn.pipeline import make_pipeline
 
 import lowland
@@ -195,9 +195,39 @@ def test_objects_without_a_known_distance(Free, rng):
     D = _sparse(rng).tolil()
     D[7, :] = 0
     D[:, 7] = 0
-    with pytest.raises(lowland.DataError, match="row 7 has no stored distance to any other") as caught:
+    match = "row 7 has no stored distance to any other.*, or use disconnected='separate'"
+    with pytest.raises(lowland.DataError, match=match) as caught:
         Free(metric="precomputed").fit(D.tocsr())
     assert caught.value.row == 7
+
+
+@quiet
+@pytest.mark.parametrize("affinity", ["nearest_neighbors", "rbf"])
+def test_isolated_rows_of_a_stored_graph_are_components_of_their_own(Free, affinity, rng):
+    if affinity == "rbf" and "affinity" not in Free._parameters:
+        return
+    options = {"affinity": affinity} if affinity == "rbf" else {}
+    X = np.vstack([sheet(rng, 40), [[50.0, 0, 0], [90.0, 0, 0]]])
+    D = RadiusNeighborsTransformer(radius=2.0, mode="distance").fit_transform(X)
+    with pytest.raises(lowland.DisconnectedError, match="number of connected components is 3"):
+        Free(metric="precomputed", disconnected="error", **options).fit(D)
+    with pytest.raises(lowland.DataError, match="row 40 has no stored distance"):
+        Free(metric="precomputed", **options).fit(D)
+    if Free.__name__ in LOCAL:
+        with pytest.raises(lowland.DataError, match="needs the distances among neighbours, too"):
+            Free(metric="precomputed", disconnected="separate").fit(D)
+        return
+    with pytest.warns(lowland.DisconnectedWarning, match="number of connected components is 3"):
+        model = Free(metric="precomputed", disconnected="separate", **options).fit(D)
+    assert model.component_labels_.tolist() == [0] * 40 + [1, 2]
+    assert np.isfinite(model.embedding_).all()
+    alone = Free(metric="precomputed", **options).fit(D[:40, :40])
+    shift = model.embedding_[0] - alone.embedding_[0]
+    np.testing.assert_allclose(model.embedding_[:40] - shift, alone.embedding_, atol=1e-8)
+    if Free.__name__ != "MVU":  # whose new rows need all distances
+        new = sp.csr_array(([0.5, 1.0], ([0, 1], [41, 3])), shape=(2, 42))
+        assert np.isfinite(model.transform(new)).all()
+        np.testing.assert_allclose(model.transform(new)[0], model.embedding_[41])
 
 
 def test_a_square_that_is_none(Free, rng):

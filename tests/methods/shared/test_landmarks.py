@@ -7,7 +7,7 @@ import pytest
 
 import lowland
 from lowland.methods.shared import landmarks
-from lowland.methods.shared.landmarks import Landmarks, wanted, whitener
+from lowland.methods.shared.landmarks import Landmarks, landmarks_of, whitener
 from lowland.pairs.distances import metric
 from lowland.pairs.kernels import GivenKernel, kernel
 from lowland.rows.object_rows import ObjectRows
@@ -39,7 +39,7 @@ def clusters(rng):
     ],
 )
 def test_what_the_parameter_means(spec, n, found):
-    assert wanted(spec, n, exact_below=1000, count=50, strategy="mine") == found
+    assert landmarks_of(spec, n, exact_below=1000, count=50, strategy="mine") == found
 
 
 def test_rpcholesky_beats_uniform_where_density_varies(clusters):

@@ -10,7 +10,7 @@ from lowland.contract.fit_info import Recorder
 from lowland.methods.shared.neighborhood import (
     components_of_points,
     count_neighbors,
-    keep_neighborhood,
+    keep_points,
     learn_neighborhood,
     pieces_of,
 )
@@ -35,7 +35,7 @@ def test_nothing_is_stored_before_it_is_kept(rng):
     model = lowland.LLE(n_neighbors=3)
     found, _ = learned(rng.standard_normal((10, 2)), model)
     assert not [name for name in vars(model) if name.endswith("_")]
-    keep_neighborhood(model, found, square=True)
+    keep_points(model, found, found.n_neighbors, square=True)
     assert (model.metric_, model.neighbors_, model.square_) == ("euclidean", 3, None)
 
 
@@ -44,7 +44,7 @@ def test_precomputed_distances_are_kept_if_new_rows_need_them(square, rng):
     X = rng.standard_normal((10, 2))
     D = np.linalg.norm(X[:, None] - X, axis=2)
     model = lowland.LLE(n_neighbors=3, metric="precomputed")
-    keep_neighborhood(model, learned(D, model)[0], square=square)
+    keep_points(model, (hood := learned(D, model)[0]), hood.n_neighbors, square=square)
     np.testing.assert_array_equal(model.anchors_, np.arange(10))
     assert (model.square_ is not None) is square
 

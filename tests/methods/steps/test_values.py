@@ -1,6 +1,7 @@
 """What single steps compute, and which cells they refuse."""
 
 import datetime as dt
+import warnings
 
 import numpy as np
 import polars as pl
@@ -48,7 +49,7 @@ def test_other_kinds(patients):
     nested = patients.with_columns(pl.concat_list("id", "ward").alias("list"))
     with pytest.raises(DataError, match="'list' holds other types"):
         steps.SelectColumns().fit(nested)
-    with pytest.raises(DataError, match=r"drop has 'iid', which is none of the 8 columns; similar names: 'id'"):
+    with pytest.raises(DataError, match=r"drop has 'iid', which is not one of the 8 columns; similar names: 'id'"):
         steps.SelectColumns(drop=["iid"]).fit(patients)
     with pytest.raises(DataError, match="no column is left"):
         steps.SelectColumns(["age"], drop=["age"]).fit(patients)
@@ -284,3 +285,67 @@ def test_names_of_levels_that_clash():
         "t_days",
         "t_days′",
     ]
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 1.5])
+@pytest.mark.parametrize("factor", [1000.0, 0.001])
+def test_a_skewed_column_in_another_unit_is_told(sigma: float, factor: float) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"crp": rng.lognormal(1.0, sigma, 200), "age": rng.normal(50, 9, 200)})
+    step = steps.SelectColumns().fit(frame)
+    new = pl.DataFrame({"crp": rng.lognormal(1.0, sigma, 40) * factor, "age": rng.normal(50, 9, 40)})
+    with pytest.warns(UnitsWarning, match=r"'crp'.*check the unit"):
+        step.transform(new)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 30])
+def test_ordinary_new_rows_have_no_other_unit(n: int) -> None:
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+
+        def rows(count: int, rng: np.random.Generator = rng) -> pl.DataFrame:
+            return pl.DataFrame(
+                {
+                    "skewed": rng.lognormal(1.0, 1.5, count),
+                    "rare": rng.lognormal(0, 1.0, count) * (rng.random(count) < 0.1),
+                    "normal": rng.normal(size=count),
+                    "count": rng.poisson(0.3, count),
+                }
+            )
+
+        step = steps.SelectColumns().fit(rows(200))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UnitsWarning)
+            step.transform(rows(n))
+
+
+def test_a_few_values_of_another_size_are_no_other_unit() -> None:
+    step = steps.SelectColumns().fit(pl.DataFrame({"a": np.linspace(1.0, 2.0, 50)}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnitsWarning)
+        step.transform(pl.DataFrame({"a": [1.5, 2.5e4]}))
+        step.transform(pl.DataFrame({"a": [1.5] * 10 + [5e4] * 9}))
+
+
+@pytest.mark.parametrize(
+    "cells", [[20240105, 20240217, None], [20240105.0, 20240217.0, None], ["20240105", "20240217", None]]
+)
+def test_dates_without_marks_by_their_type(cells):
+    frame = pl.DataFrame({"when": cells, "a": [1.0, 2.0, 3.0]})
+    step = steps.SelectColumns(types={"when": "date"}).fit(frame)
+    days = steps.EncodeDates().fit_transform(step.transform(frame))["when_days"].to_list()
+    assert days == [0.0, 43.0, None]
+    with pytest.raises(CellError, match="which is not a date, at row 0"):
+        step.transform(frame.with_columns(pl.Series("when", [20241399, 20240105, 20240106]).cast(frame.schema["when"])))
+
+
+def test_numbers_that_are_no_dates_are_refused_as_dates():
+    frame = pl.DataFrame({"when": [1.5, 2.5], "a": [1.0, 2.0]})
+    with pytest.raises(DataError, match="contains numbers, which cannot be read as a date"):
+        steps.SelectColumns(types={"when": "date"}).fit(frame)
+
+
+def test_texts_with_named_months_are_dates_by_their_type():
+    frame = pl.DataFrame({"when": ["Jan 5, 2024", "Feb 17, 2024"], "a": [1.0, 2.0]})
+    out = steps.SelectColumns(types={"when": "date"}).fit_transform(frame)
+    assert out["when"].cast(pl.Date).to_list() == [dt.date(2024, 1, 5), dt.date(2024, 2, 17)]

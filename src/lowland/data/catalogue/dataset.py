@@ -32,7 +32,6 @@ class Dataset:
     source : where it comes from.
     licence : the terms of its use.
     kind : ``"bundled"`` with Lowland, from ``"scikit-learn"``, ``"generated"``, or ``"fetched"`` from its address once.
-    requirements : ids of what the set demonstrates (see docs/datasets.md).
     parameters : what `load_dataset` accepts for this set, with the default values.
     aside : columns that belong to the rows and are not reduced.
     target : the one of them that is ``Table.y``.
@@ -57,7 +56,6 @@ class Dataset:
     licence: str
     kind: str
     loader: str = field(repr=False)
-    requirements: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     aside: tuple[str, ...] = ()
     target: str | None = None

@@ -10,6 +10,7 @@ import polars as pl
 
 from ...core.cost import check_allocation
 from ...core.errors import DataError
+from ...core.message import Message, Setting
 from .. import places, samples, shapes
 from ..arraytable import ArrayTable
 from ..table import Table
@@ -58,7 +59,9 @@ def distances(row: Dataset, part: str) -> Table:
 def volumes(row: Dataset, dimensions: int) -> Table:
     """Return the volume of the sphere inscribed in the unit cube: π^(d/2) 0.5^d / Γ(d/2 + 1)."""
     if isinstance(dimensions, bool) or not isinstance(dimensions, int) or not 1 <= dimensions <= _MAX_CUBE:
-        raise DataError(f"dimensions must be a whole number from 1 to {_MAX_CUBE:,}; got {dimensions!r}")
+        raise DataError(
+            Message(Setting("dimensions"), f" must be a whole number from 1 to {_MAX_CUBE:,}; got {dimensions!r}")
+        )
     count = range(1, dimensions + 1)
     logs = [d / 2 * math.log(math.pi) - d * math.log(2) - math.lgamma(d / 2 + 1) for d in count]
     frame = pl.DataFrame({"dimension": list(count), "sphere": [math.exp(log) for log in logs], "cube": 1.0})

@@ -19,13 +19,13 @@ PARTS = {  # values of the parameter `part`, the default first
 }
 
 
-def _bundled(name: str, size: str, shows: str, source: str, ids: str, **more: Any) -> Dataset:
-    return Dataset(name, size, shows, source, _FACTS, "bundled", "bundled:load", tuple(ids.split()), **more)
+def _bundled(name: str, size: str, shows: str, source: str, **more: Any) -> Dataset:
+    return Dataset(name, size, shows, source, _FACTS, "bundled", "bundled:load", **more)
 
 
-def _generated(name: str, size: str, shows: str, source: str, ids: str, /, **more: Any) -> Dataset:
+def _generated(name: str, size: str, shows: str, source: str, /, **more: Any) -> Dataset:
     more = {"loader": "generated:points", **more}
-    return Dataset(name, size, shows, source, _OWN, "generated", requirements=tuple(ids.split()), **more)
+    return Dataset(name, size, shows, source, _OWN, "generated", **more)
 
 
 _PRINTED = (
@@ -34,21 +34,18 @@ _PRINTED = (
         "10 × 2",
         "The worked example of PCA: covariance, eigenvalues 1.284 and 0.0491, eigenvectors, scores.",
         "L. I. Smith, A tutorial on Principal Components Analysis (2002)",
-        "L1 L2 L3 L9 T2",
     ),
     _bundled(
         "three_points",
         "3 × 2",
         "Three points with a redundant dimension: (1, 0), (2, 0.1), (3, -0.1).",
         "M. Sugiyama, Advanced Data Analysis: PCA (lecture, Tokyo Institute of Technology)",
-        "L1 L10",
     ),
     _bundled(
         "eigenvector",
         "2 × 2",
         "A matrix, kept with its eigenvector (3, 2) of eigenvalue 4.",
         "example of a lecture on PCA and SVD",
-        "L1",
         aside=("vector",),
         target="vector",
     ),
@@ -57,7 +54,6 @@ _PRINTED = (
         "10 × 5",
         "A bag of words: ten documents, five terms, two concepts (databases, regression).",
         "R. Borela, CS4641B Machine Learning, lecture 13 (Georgia Tech, 2020)",
-        "U8 L15",
         aside=("document",),
         advice="--method truncated_svd",
     ),
@@ -66,7 +62,6 @@ _PRINTED = (
         "7 × 5",
         "Documents and terms of rank 2: SVD separates computer science from medicine (singular values 9.64, 5.29).",
         "numbers of F. Korn, H. V. Jagadish, C. Faloutsos, SIGMOD 1997; the words of Faloutsos' lectures on SVD",
-        "L15 T7",
         aside=("document", "subject"),
         target="subject",
         advice="--method truncated_svd",
@@ -76,7 +71,6 @@ _PRINTED = (
         "9 × 12",
         "Nine titles, twelve terms: the first example of latent semantic indexing (singular values 3.34, 2.54, …).",
         "S. Deerwester et al., Indexing by latent semantic analysis, JASIS 41 (1990)",
-        "L15 U2",
         aside=("document", "subject"),
         target="subject",
         advice="--method truncated_svd",
@@ -87,7 +81,6 @@ _PRINTED = (
         "Blood values: correlations that are hard to see in the numbers. This is the printed part (9 people, 7 values) "
         "of a table of 65 people and 53 values that is not available; wine is a whole laboratory table.",
         "R. Borela, CS4641B Machine Learning, lecture 13 (Georgia Tech, 2020)",
-        "U7 T5",
         aside=("person",),
         advice="--method pca --scale",
     ),
@@ -102,7 +95,6 @@ _FROM_SKLEARN = (
         _UCI,
         "scikit-learn",
         "from_sklearn:flowers",
-        ("U1",),
         aside=("species",),
         target="species",
     ),
@@ -114,7 +106,6 @@ _FROM_SKLEARN = (
         _UCI,
         "scikit-learn",
         "from_sklearn:wines",
-        ("L8", "U6", "U7"),
         aside=("cultivar",),
         target="cultivar",
         advice="--method pca --scale",
@@ -127,7 +118,6 @@ _FROM_SKLEARN = (
         _UCI,
         "scikit-learn",
         "from_sklearn:handwritten",
-        ("U1", "U5"),
         aside=("digit",),
         target="digit",
         form="images",
@@ -143,7 +133,6 @@ _PLANE = (
         "200 × 2",
         "A straight line: one component explains nearly all variance.",
         f"{_LECTURE} eigenvalues 0.0938, 0.0007",
-        "L12",
         parameters={"n": 200, "noise": 0.03, "eigenvalues": (0.0938, 0.0007), **_SEED},
         aside=("place",),
         target="place",
@@ -153,7 +142,6 @@ _PLANE = (
         "200 × 2",
         "A bent line: one component explains most variance, although the structure is not linear.",
         f"{_LECTURE} eigenvalues 0.1260, 0.0054",
-        "L12",
         parameters={"n": 200, "noise": 0.015, "eigenvalues": (0.1260, 0.0054), **_SEED},
         aside=("place",),
         target="place",
@@ -163,7 +151,6 @@ _PLANE = (
         "200 × 2",
         "A circle: PCA needs two components for data with one dimension. Compare with square.",
         f"{_LECTURE} eigenvalues 0.0884, 0.0725",
-        "L12 M8 T4",
         parameters={"n": 200, "noise": 0.02, "eigenvalues": (0.0884, 0.0725), **_SEED},
         aside=("angle",),
         target="angle",
@@ -174,7 +161,6 @@ _PLANE = (
         "200 × 2",
         "Random points of a square: the spectrum is almost that of circle, but there is no structure.",
         f"{_LECTURE} eigenvalues 0.0881, 0.0769",
-        "L12 M8",
         parameters={"n": 200, "eigenvalues": (0.0881, 0.0769), **_SEED},
     ),
     _generated(
@@ -182,7 +168,6 @@ _PLANE = (
         "100 × 2",
         "A cloud with its best line: variance along (1, 0.3) and along the optimum (1, 0.45).",
         f"{_LECTURE} mean (0.54, 0.52) and direction (1, 0.45); its eigenvalues are not printed",
-        "L11 T2",
         parameters={"n": 100, "mean": (0.54, 0.52), "direction": (1.0, 0.45), "eigenvalues": (0.04, 0.008), **_SEED},
     ),
     _generated(
@@ -190,7 +175,6 @@ _PLANE = (
         "200 × 2",
         "Two variables with a given correlation: positive, 0 or negative.",
         "the three pictures of correlation in M. Sugiyama's lecture on PCA",
-        "T5",
         parameters={"n": 200, "correlation": 0.8, **_SEED},
     ),
     _generated(
@@ -198,7 +182,6 @@ _PLANE = (
         "200 × 2",
         "Two long parallel clouds: the first principal component mixes the classes, the second separates them.",
         "after pictures in lectures that warn of PCA before a classifier",
-        "U9 T6",
         parameters={"n": 200, "length": 4.0, "gap": 2.0, **_SEED},
         aside=("class",),
         target="class",
@@ -211,7 +194,6 @@ _SPACE = (
         "1000 × 3",
         "Two concentric spheres: PCA does not separate them, a Gaussian kernel does, a polynomial one does less well.",
         "Q. Wang, Kernel PCA and its Applications in Face Recognition and Active Shape Models (2012), arXiv:1207.3538",
-        "K11 K8 T2",
         parameters={"n": 1000, "radii": (40.0, 100.0), "noise": 0.0, **_SEED},
         aside=("sphere",),
         target="sphere",
@@ -222,7 +204,6 @@ _SPACE = (
         "1000 × 3",
         "A rolled sheet: distances along it differ from straight lines through space.",
         "J. B. Tenenbaum, V. de Silva, J. C. Langford, Science 290 (2000)",
-        "M1 M2 T2",
         parameters={"n": 1000, "noise": 0.0, **_SEED},
         aside=("arc_length", "height"),
         target="arc_length",
@@ -233,7 +214,6 @@ _SPACE = (
         "1000 × 3",
         "A rolled sheet with a hole: flat but not convex, so that Isomap distorts it and Hessian LLE does not.",
         "D. L. Donoho, C. Grimes, Hessian eigenmaps, PNAS 100 (2003)",
-        "M4",
         parameters={"n": 1000, "noise": 0.0, **_SEED},
         aside=("arc_length", "height"),
         target="arc_length",
@@ -244,7 +224,6 @@ _SPACE = (
         "1000 × 3",
         "A sheet bent into an S, which locally linear embedding flattens and PCA does not.",
         "L. K. Saul, S. T. Roweis, An introduction to locally linear embedding (2000)",
-        "M2",
         parameters={"n": 1000, "noise": 0.0, **_SEED},
         aside=("arc_length", "height"),
         target="arc_length",
@@ -255,7 +234,6 @@ _SPACE = (
         "1000 × 3",
         "A sphere without its top: a map can keep angles but not distances; the points are dense near the rim.",
         "V. de Silva, J. B. Tenenbaum, Global versus local methods in nonlinear dimensionality reduction, NIPS (2003)",
-        "M3",
         parameters={"n": 1000, "cap": 0.1, "noise": 0.0, **_SEED},
         aside=("disc_x", "disc_y"),
         target="disc_x",
@@ -266,7 +244,6 @@ _SPACE = (
         "1000 × 3",
         "A sphere without a cap, evenly covered: not flat, so that no map keeps all distances.",
         "after L. K. Saul, S. T. Roweis, Think globally, fit locally, JMLR 4 (2003)",
-        "M2",
         parameters={"n": 1000, "cap": 0.25, "noise": 0.0, **_SEED},
         aside=("plane_x", "plane_y"),
         target="plane_x",
@@ -275,9 +252,8 @@ _SPACE = (
     _generated(
         "cities",
         "22 × 22",
-        "Distances of European cities in km: scaling recovers the map. part='places': latitude and longitude.",
+        "Distances of European cities in km: scaling recovers the map. The part 'places' has latitudes and longitudes.",
         "great-circle distances of the cities' coordinates",
-        "D1 D2",
         parameters={"part": "distances"},
         aside=("city",),
         form="distances",
@@ -289,7 +265,6 @@ _SPACE = (
         "20 × 3",
         "The curse of dimensionality: the volume of the sphere inscribed in the unit cube, 1, 0.79, 0.52, … → 0.",
         "M. Sugiyama, Advanced Data Analysis: PCA (lecture, Tokyo Institute of Technology)",
-        "M9",
         parameters={"dimensions": 20},
         loader="generated:volumes",
     ),
@@ -304,7 +279,6 @@ _FETCHED = (
         _UCI,
         "fetched",
         "pictures:letters",
-        ("U1", "U6"),
         aside=("letter",),
         target="letter",
         files=(
@@ -324,7 +298,6 @@ _FETCHED = (
         "free for research with acknowledgement; no licence stated",
         "fetched",
         "pictures:faces",
-        ("U4", "L5"),
         aside=("person",),
         target="person",
         form="images",
@@ -341,12 +314,11 @@ _FETCHED = (
         "usps",
         "9298 × 256",
         "Handwritten postal codes, 16 × 16 pixels from -1 to 1: denoising by linear and kernel PCA. "
-        "part='train' (7291) or 'test' (2007).",
+        "Parts: 'train' (7291) and 'test' (2007).",
         "Y. LeCun et al., Neural Computation 1 (1989); files of the LIBSVM data collection",
         "none stated; distributed for research",
         "fetched",
         "pictures:postal_digits",
-        ("U5", "K7"),
         parameters={"part": "all"},
         aside=("digit", "split"),
         target="digit",
@@ -369,13 +341,12 @@ _FETCHED = (
     Dataset(
         "cranfield",
         "1400 texts",
-        "Abstracts on aerodynamics, for search by meaning. part='counts': their words as a sparse matrix; "
-        "part='queries': 225 questions; part='judgements': query (by its position), document, relevance 1 (best) to 4.",
+        "Abstracts on aerodynamics, for search by meaning. Parts: 'counts', their words as a sparse matrix; 'queries', "
+        "225 questions; 'judgements', query (by its position), document, relevance from 1 (best) to 4.",
         "C. Cleverdon, Cranfield 1400; distributed by the University of Glasgow",
         "none stated; distributed for research",
         "fetched",
         "cranfield:collection",
-        ("U2", "L15"),
         parameters={"part": "documents"},
         aside=("document",),
         form="texts",

@@ -59,6 +59,13 @@ class CallableScan(ArrayScan):
             "file, such as .parquet or .npy, or compute them in a dask array"
         )
 
+    def unrecognised(self) -> str:
+        """Return why the fingerprint may stay the same: only the first block is in it."""
+        return (
+            "a function may return other blocks in another run; write them to a file, such as .npy or .parquet, and "
+            "scan that"
+        )
+
     def _identity(self) -> dict[str, Any]:
         return {**super()._identity(), "source": self.source, "first": self._first}
 

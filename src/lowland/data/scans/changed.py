@@ -92,7 +92,7 @@ class ChangedScan(TableScan):
 
         def numbered() -> Iterator[tuple[int, pl.DataFrame]]:
             first = start - before
-            pieces = self.base.frames(first, rows=max(rows, least))
+            pieces = self.base.number_frames(first, rows=max(rows, least))
             for frame in in_blocks(pieces, self.block, least):
                 yield first, frame
                 first += frame.height
@@ -150,6 +150,10 @@ class ChangedScan(TableScan):
     def require_unchanged(self) -> None:
         """Raise if the source is not as it was when it was opened."""
         self.base.require_unchanged()
+
+    def unrecognised(self) -> str | None:
+        """Return why the fingerprint may stay the same when the data change."""
+        return self.base.unrecognised()
 
     def _identity(self) -> dict[str, Any]:
         return {**self.base._identity(), "changes": [repr(change) for change in self.changes]}
@@ -210,13 +214,17 @@ def in_blocks(frames: Iterator[pl.DataFrame], size: int, least: int = 1) -> Iter
         held.append(frame)
         height += frame.height
         if height >= max(size, least):
-            whole = held[0] if len(held) == 1 else pl.concat(held, rechunk=True)
+            whole = held[0] if len(held) == 1 else _joined(held)
             cut = height // size * size
             yield whole if cut == height else whole[:cut]
             height -= cut
             held = [whole[cut:]] if height else []
     if held:
-        yield held[0] if len(held) == 1 else pl.concat(held, rechunk=True)
+        yield held[0] if len(held) == 1 else _joined(held)
+
+
+def _joined(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat(frames, how="vertical_relaxed", rechunk=True)  # whole numbers may be floats in some
 
 
 def _without_first(pieces: Iterator[Any], count: int) -> Iterator[Any]:

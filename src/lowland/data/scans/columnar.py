@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from ...core.errors import DataError
+from ...core.errors import DataError, NoRowsError
 from ...core.formatting import first_line
 from ..source import Source
 from ..table import Table
-from ..tablefiles import check_names
+from ..tablefiles import check_names, frame_of
 from .files import digest_of, require_unpacked
 from .frame_scan import FrameScan, in_pieces
 from .table_scan import ScanOptions, Span
@@ -41,8 +41,8 @@ class _ColumnarScan(FrameScan):
         if not schema.names:
             raise DataError(f"{file.name} has no columns")
         if n_rows == 0:
-            raise DataError(f"{file.name} has no rows; a table needs at least one row")
-        super().__init__(file.name, n_rows, Table(_frame(head), file.name), options)
+            raise NoRowsError(f"{file.name} has no rows; a table needs at least one row")
+        super().__init__(file.name, n_rows, Table(frame_of(head), file.name), options)
         self.empty |= empty
 
     @contextmanager
@@ -116,7 +116,7 @@ class ParquetScan(_ColumnarScan):
             threads = not self.file.remote  # a thread of Arrow must not hold a Python file at the end of a process
             for batch in file.iter_batches(rows, row_groups=groups, columns=list(columns), use_threads=threads):
                 if skip < batch.num_rows:
-                    yield _frame(batch.slice(skip)).select(columns)
+                    yield frame_of(batch.slice(skip)).select(columns)
                 skip = max(0, skip - batch.num_rows)
 
 
@@ -159,7 +159,7 @@ class ArrowScan(_ColumnarScan):
                 start -= self._ends[first - 1] if first else 0
             for batch in _batches(reader, whole, first):
                 if start < batch.num_rows:
-                    yield from in_pieces(_frame(batch).select(columns), rows, start)
+                    yield from in_pieces(frame_of(batch).select(columns), rows, start)
                 start = max(0, start - batch.num_rows)
 
 
@@ -175,12 +175,6 @@ def _reader(opened: Any, places: list[int] | None) -> tuple[Any, bool]:
 
 def _batches(reader: Any, whole: bool, first: int = 0) -> Iterator[Any]:
     return (reader.get_batch(i) for i in range(first, reader.num_record_batches)) if whole else iter(reader)
-
-
-def _frame(table: Any) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
 
 
 def _without_values(found: Any) -> set[str]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import DataError
-from ...core.message import Message, Setting
+from ...core.message import Advice, Message, Setting
+from ..fileset import empty_note, with_rows
 from ..formats import BY_NAME as READ_FORMATS
 from ..formats import format_of_bytes, listed
 from ..source import Source
@@ -18,7 +19,7 @@ from .remote import is_url, remote_files
 from .table_scan import ScanOptions, TableScan
 
 _GLOB = "*?["
-_NOT_OF_TEXT = ("text", "image", "normalize", "vector", "names")
+_NOT_OF_TEXT = ("text", "image", "normalize", "vector")
 _TEXT = (*(name for name in READ_FORMATS["csv"].options if name not in _NOT_OF_TEXT), "n_rows", "types")
 
 
@@ -58,10 +59,10 @@ def scan(
     columns : names of the columns to read, in this order. Default: all; of these, methods take the numeric ones.
     drop : names of columns to leave out.
     **options : ``format``, for files whose suffix does not tell it. Text files take the options of `read` for text,
-        ``types={"a": "number"}`` (or ``"whole"``, ``"text"``) for columns that do not begin as they go on, and
-        ``n_rows``, which saves counting the lines; ``scratch`` is a folder for a temporary binary copy, or True for the
-        system's: the first pass writes it, and later ones read it instead of the text. ``vector``: a column of equally
-        long lists of numbers (Parquet, Arrow). ``dtype``, ``n_columns`` and ``offset`` (bytes) describe
+        ``types={"a": "number"}`` (or ``"whole"``, ``"text"``, ``"category"``) for columns that do not begin as they go
+        on, and ``n_rows``, which saves counting the lines; ``scratch`` is a folder for a temporary binary copy, or True
+        for the system's: the first pass writes it, and later ones read it instead of the text. ``vector``: a column of
+        equally long lists of numbers (Parquet, Arrow). ``dtype``, ``n_columns`` and ``offset`` (bytes) describe
         ``format="raw"``. ``array`` names an array of a zarr group. ``storage_options`` are those of fsspec for URLs.
         ``n_rows`` and ``name`` describe a function.
 
@@ -173,9 +174,8 @@ def _parts(name: str, files: list[Source], form: str | None, options: ScanOption
     rows = [_format(file, form) for file in files]
     given = {key: value for key, value in options.given.items() if key != "storage_options" or not files[0].remote}
     options = replace(options, given=given)
-    first = _open(rows[0], files[0], files[0].name, options)
     if len(files) == 1:
-        return first
+        return _open(rows[0], files[0], files[0].name, options)
     if len({row.name for row in rows}) > 1:
         other = next(i for i, row in enumerate(rows) if row.name != rows[0].name)
         raise DataError(
@@ -184,8 +184,15 @@ def _parts(name: str, files: list[Source], form: str | None, options: ScanOption
         )
     from .parts import PartsScan
 
-    rest = [_open(row, file, file.name, options, first) for row, file in zip(rows[1:], files[1:], strict=True)]
-    return PartsScan(name, [first, *rest])
+    first: list[TableScan] = []
+
+    def opened(file: Source) -> TableScan:
+        part = _open(rows[0], file, file.name, options, *first)
+        first[:] = first or [part]
+        return part
+
+    _, parts, empty = with_rows(files, opened)
+    return PartsScan(name, parts, empty_note(empty))
 
 
 def _format(file: Source, form: str | None) -> ScanFormat:
@@ -203,8 +210,9 @@ def _format(file: Source, form: str | None) -> ScanFormat:
     if found is None:
         raise DataError(
             Message(
-                f"{file.path or file.name}: scan reads {listed(SUFFIXES)}; for other files name the ",
-                *(Setting("format"), ", such as ", Setting("format", "raw"), " for numbers without a header"),
+                f"{file.path or file.name}: scan reads {listed(SUFFIXES)}",
+                Advice("; for other files name the ", Setting("format"), ", such as ", Setting("format", "raw")),
+                Advice(" for numbers without a header"),
             )
         )
     return found
@@ -212,6 +220,8 @@ def _format(file: Source, form: str | None) -> ScanFormat:
 
 def _open(row: ScanFormat, source: Any, name: str, options: ScanOptions, like: TableScan | None = None) -> TableScan:
     """Open one source; ``like`` is the first part of the same table."""
+    if "names" in options.given and "names" not in row.options:  # other formats know types already
+        options = replace(options, given={name: value for name, value in options.given.items() if name != "names"})
     for option in options.given:
         if option not in row.options:
             takes = f"it takes {', '.join(row.options)}" if row.options else "it takes none"

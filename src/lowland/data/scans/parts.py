@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.errors import DataError
 from ...core.formatting import first_line
-from ..kinds import not_numeric
+from ..fileset import require_same_kinds
 from .frame_scan import FrameScan
 from .table_scan import Array, Span, TableScan
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class PartsScan(TableScan):
-    """The rows of several scans, one after another; all must have the same columns."""
+    """The rows of several scans, one after another; all must have the same columns. ``notes``: of files left out."""
 
-    def __init__(self, source: str, parts: Sequence[TableScan]) -> None:
-        self.source, self.parts = source, list(parts)
+    def __init__(self, source: str, parts: Sequence[TableScan], notes: tuple[str, ...] = ()) -> None:
+        self.source, self.parts, self.notes = source, list(parts), notes
         first = self.parts[0]
         self.has_names = first.has_names
         counts = [part.n_rows for part in self.parts]
@@ -51,13 +51,7 @@ class PartsScan(TableScan):
                     "files of one table must have the same"
                 )
         order = list(first.schema)
-        for name in order:
-            kinds = {not_numeric(part.schema[name]) or "numbers" for part in parts} - {"empty"}
-            if len(kinds) > 1 and "text" not in kinds:
-                raise DataError(
-                    f"{self.source}, column {name!r}: it contains {' and '.join(sorted(kinds))}; the files of one "
-                    "table must have columns of the same types"
-                )
+        require_same_kinds(self.source, [part.schema for part in parts])
         heads = [part.head.frame.select(order).clear() for part in parts]
         try:
             self._types = dict(pl.concat(heads, how="vertical_relaxed").schema)
@@ -108,11 +102,22 @@ class PartsScan(TableScan):
             for frame in part.frames(first, rows=rows):
                 yield self._unified(frame)
 
+    def _number_frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
+        for part, first in self._from(start):
+            for frame in part.number_frames(first, rows=rows):
+                yield self._unified(frame)
+
     def _unified(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return rows of a part with the columns and types of the table."""
+        """Return rows of a part with the columns and types of the table; floats among integers stay floats."""
         import polars as pl
 
-        return frame.select(list(self.schema)).cast(pl.Schema(self.schema)) if self.has_names else frame
+        if not self.has_names:
+            return frame
+        types = {
+            name: pl.Float64() if kind.is_integer() and frame.schema[name].is_float() else kind
+            for name, kind in self.schema.items()
+        }
+        return frame.select(list(types)).cast(pl.Schema(types))
 
     def spans(self, rows: int) -> list[Span]:
         """Return the spans of all parts; ``place`` is the number of the part and the span within it."""
@@ -145,6 +150,10 @@ class PartsScan(TableScan):
         """Return the number of rows of all parts."""
         self.n_rows = sum(part.count() for part in self.parts)
         return self.n_rows
+
+    def unrecognised(self) -> str | None:
+        """Return why the fingerprint may stay the same when the data change."""
+        return next((why for part in self.parts if (why := part.unrecognised()) is not None), None)
 
     def _identity(self) -> dict[str, Any]:
         return {"parts": [part._identity() for part in self.parts]}

@@ -13,7 +13,18 @@ from ...core.formatting import first_line
 from ..source import PACKED, Source
 
 _GLOB = "*?["
-_CHANGES = ("mtime", "LastModified", "last_modified", "updated", "ETag", "etag", "generation", "md5Hash", "created")
+_CHANGES = (
+    "mtime",
+    "LastModified",
+    "Last-Modified",
+    "last_modified",
+    "updated",
+    "ETag",
+    "etag",
+    "generation",
+    "md5Hash",
+    "created",
+)
 
 
 @dataclass(frozen=True)

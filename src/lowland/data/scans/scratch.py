@@ -1,5 +1,7 @@
 """A temporary binary copy of a text table, written in its first whole pass and read in later ones: text is parsed once.
 
+The copy has the rows as `number_frames` yields them: record batches one after another, each with its own types.
+
 The copy has no name where the system allows it, so that nothing is left behind if the process is killed. While it is
 written, a tenth of the disk stays free: without room, text is parsed again in each pass.
 """
@@ -55,11 +57,11 @@ class Scratch:
         self._copy: _Copy | None = None
 
     def frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
-        """Yield the rows from ``start`` on, with all columns."""
+        """Yield the rows from ``start`` on, with all columns; whole numbers may be floats in some frames."""
         if self._copy is not None:
             yield from self._copy.frames(start)
         elif start or self.failure is not None:
-            yield from self.scan.frames(start, rows=rows)
+            yield from self.scan.number_frames(start, rows=rows)
         else:
             yield from self._copied(rows)
 
@@ -72,7 +74,7 @@ class Scratch:
         writing, waiting = ThreadPoolExecutor(1, thread_name_prefix="lowland-copy"), deque[Future[None]]()
         copy: _Copy | None = _Copy(self.folder)
         try:
-            for frame in self.scan.frames(rows=rows):
+            for frame in self.scan.number_frames(rows=rows):
                 if copy is not None:
                     waiting.append(writing.submit(copy.add, frame))
                     if len(waiting) > _WAITING and not self._written(waiting.popleft()):
@@ -102,7 +104,9 @@ class _Copy:
         handle, name = tempfile.mkstemp(prefix="lowland-", suffix=".copy", dir=folder)
         self._folder, self._name = folder, name
         self._held: list[pl.DataFrame] = []
-        self._ends: list[int] = []
+        self._ends: list[int] = []  # rows up to the end of each batch
+        self._places: list[tuple[int, pa.Schema]] = []  # of batches in the file
+        self._looked = 0
         if _OPEN_FILES.is_dir():
             os.unlink(name)
             self._name = str(_OPEN_FILES / str(handle))
@@ -110,42 +114,47 @@ class _Copy:
         else:
             os.close(handle)
             weakref.finalize(self, os.unlink, name)
-        self._writer: Any = None
+        self._file: Any = None
 
     def add(self, frame: pl.DataFrame) -> None:
         """Write some rows, joined to long batches; raise where the disk is nearly full."""
+        if self._held and self._held[0].schema != frame.schema:
+            self._write()
         self._held.append(frame)
         if sum(part.height for part in self._held) * frame.width >= _BATCH_ENTRIES:
             self._write()
 
     def _write(self) -> None:
-        if len(self._ends) % _LOOK_EVERY == 0:
+        if self._looked % _LOOK_EVERY == 0:
             disk = shutil.disk_usage(self._folder)
             if disk.free < _FREE_SHARE * disk.total:
                 raise OSError("the disk is nearly full")
+        self._looked += 1
         frame = self._held[0] if len(self._held) == 1 else pl.concat(self._held, rechunk=True)
         table = frame.to_arrow().combine_chunks()
-        if self._writer is None:
-            self._writer = pa.ipc.new_file(pa.OSFile(self._name, "wb"), table.schema)
-        self._writer.write_table(table)
+        if self._file is None:
+            self._file = pa.OSFile(self._name, "wb")
+        for batch in table.to_batches():
+            self._places.append((self._file.tell(), batch.schema))
+            self._file.write(batch.serialize())
+            self._ends.append(batch.num_rows + (self._ends[-1] if self._ends else 0))
         self._held = []
-        self._ends.append(frame.height + (self._ends[-1] if self._ends else 0))
 
     def finish(self) -> None:
         """End the file: it can be read now."""
         if self._held:
             self._write()
-        self._writer.close()
-        self._writer = None
+        self._file.close()
+        self._file = None
 
     def frames(self, start: int) -> Iterator[pl.DataFrame]:
         """Yield the rows from ``start`` on, as they were written."""
         first = bisect_right(self._ends, start)
         start -= self._ends[first - 1] if first else 0
         with pa.OSFile(self._name) as opened:
-            reader = pa.ipc.open_file(opened)
-            for number in range(first, reader.num_record_batches):
-                frame = pl.from_arrow(reader.get_batch(number))
+            for place, schema in self._places[first:]:
+                opened.seek(place)
+                frame = pl.from_arrow(pa.ipc.read_record_batch(pa.ipc.read_message(opened), schema))
                 assert isinstance(frame, pl.DataFrame)
                 yield frame[start:]
                 start = 0
@@ -180,6 +189,14 @@ class ScratchScan(TableScan):
         return self.scan.schema
 
     def _frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
+        for frame in self._number_frames(start, rows):
+            if frame.schema != self.schema:  # a fraction among whole numbers, which the scan refuses by its line
+                yield from self.scan._frames(start, rows)
+                return
+            yield frame
+            start += frame.height
+
+    def _number_frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
         columns = list(self.schema)
         for frame in self.scratch.frames(start, rows):
             yield picked(frame, columns)
@@ -223,6 +240,10 @@ class ScratchScan(TableScan):
     def require_unchanged(self) -> None:
         """Raise if the source is not as it was when it was opened."""
         self.scan.require_unchanged()
+
+    def unrecognised(self) -> str | None:
+        """Return why the fingerprint may stay the same when the data change."""
+        return self.scan.unrecognised()
 
     def _identity(self) -> dict[str, Any]:
         return self.scan._identity()

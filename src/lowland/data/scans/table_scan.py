@@ -79,6 +79,10 @@ class TableScan(ABC):
     def _frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
         """Yield the rows from ``start`` on with all columns and their types."""
 
+    def _number_frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the same as `_frames`, but columns of whole numbers may have fractions in some pieces."""
+        return self._frames(start, rows)
+
     @abstractmethod
     def _identity(self) -> dict[str, Any]:
         """Return what identifies the data, as plain values."""
@@ -96,7 +100,7 @@ class TableScan(ABC):
         return self._arrays(span.start, span.stop - span.start)
 
     def _span_frames(self, span: Span) -> Iterator[pl.DataFrame]:
-        """Yield the rows of a span, and perhaps rows after it, with all columns."""
+        """Yield the rows of a span, and perhaps rows after it, as `_number_frames`."""
         return self._frames(span.start, span.stop - span.start)
 
     def _counted(self) -> Iterator[Any]:
@@ -125,9 +129,13 @@ class TableScan(ABC):
         """Yield the same rows as polars data frames with all columns and their types."""
         return self._watched(self._frames(start, rows or self._frame_rows), start)
 
+    def number_frames(self, start: int = 0, *, rows: int | None = None) -> Iterator[pl.DataFrame]:
+        """Yield frames in which whole numbers may be floats where a text has fractions later, as in arrays."""
+        return self._watched(self._number_frames(start, rows or self._frame_rows), start)
+
     def first_frames(self) -> Iterator[pl.DataFrame]:
         """Yield the first rows, and those after them as long as they are asked for: a look, which is no pass."""
-        return self._frames(0, self._frame_rows)
+        return self._number_frames(0, self._frame_rows)
 
     def first_array(self, rows: int) -> Array:
         """Return the numbers of the first rows; ``rows`` is a wish. It is no pass."""
@@ -143,11 +151,11 @@ class TableScan(ABC):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def span_frame(self, span: Span) -> pl.DataFrame:
-        """Return the rows of a span with all columns and their types."""
+        """Return the rows of a span with all columns, as `number_frames`."""
         import polars as pl
 
         frames: list[pl.DataFrame] = self._cut(self._span_frames(span), span)
-        return pl.concat(frames)
+        return pl.concat(frames, how="vertical_relaxed")
 
     def missing_file(self) -> str | None:
         """Return the path of the file if it does not exist here, such as on another machine."""
@@ -186,6 +194,13 @@ class TableScan(ABC):
         """Return a digest of what identifies the data and how they are read; it changes when the data change."""
         text = json.dumps(self._identity(), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def unrecognised(self) -> str | None:
+        """Return why `fingerprint` may stay the same when the data change, and what to do; None if it changes."""
+        file = getattr(self, "file", None)
+        if file is not None and file.remote and len(file.stamp()) == 1:
+            return "its file system tells no time of the last change; copy the file to a disk first"
+        return None
 
     def place(self, row: int, column: str | int | None = None) -> str:
         """Return the place of a cell for messages, with the line for text files."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ...core.errors import DataError
+from ...core.errors import DataError, NoRowsError
 from ..cells import MISSING
 from ..delimited import TextFile, columns_of, prepared, records_of, sample_of, typed_columns
-from ..dialect import Dialect, dialect_note, find_dialect
+from ..dialect import Dialect, dialect_note, find_dialect, heading_notes
 from ..encodings import Scan, scan_text
 from ..options import read_options
 from ..source import Source
@@ -55,18 +55,27 @@ class TextScan(FrameScan):
         file, typed = typed_columns(file, self._read_options)
         lines = file.lines({cell.row for problem in typed.problems for cell in problem.stray}, typed.frame.height)
         self.dialect = file.dialect if settled is None else replace(file.dialect, marks=settled.marks)
-        self.settled = settled or Settled.of(file, typed, options.given.get("types"), self._read_options)
+        self.settled = (
+            Settled.of(file, typed, options.given.get("types"), self._read_options)
+            if settled is None
+            else settled.widened(typed.frame.schema)
+        )
         faults = {
             problem.name: problem.message(self.file.name, lines)
             for problem in typed.problems
             if settled is None and problem.name not in self.settled.asked
         }
         noted = dialect_note(replace(self.dialect, marks=typed.marks), self.encoding, self._separator)
-        notes = tuple(text for text in (noted, typed.dates) if text is not None)
+        notes = tuple(text for text in (noted, *heading_notes(self.dialect), *typed.notes) if text is not None)
         frame = typed.frame.cast(
             {n: k for n, k in self.settled.types.items() if n in typed.frame.columns}, strict=False
         )
         return Table(frame, self.file.name, file.first_line(frame.height), faults, notes)
+
+    def unify(self, types: Mapping[str, pl.DataType], empty: set[str]) -> None:
+        """Choose columns by the types of a table of which this text is a part, and hold its cells to them."""
+        super().unify(types, empty)
+        self.settled = self.settled.widened(types)
 
     def _stamp(self) -> Any:
         return self.file.stamp()
@@ -87,11 +96,14 @@ class TextScan(FrameScan):
         dialect = dialect or self.dialect
         scan = Scan("utf-8-sig", _UNKNOWN, 0, 0) if bare else scan_text(part, "utf-8")
         table_line = dialect.skip + 1
-        dialect = dialect if first else replace(dialect, skip=0, header=False)
+        dialect = dialect if first else dialect.headless()
         return TextFile(part, scan, dialect) if bare else prepared(part, scan, dialect, table_line)
 
     def _read(self, start: int, rows: int, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         return self._typed(start, rows, columns, whole_numbers=True)
+
+    def _number_frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
+        return self._typed(start, rows, self._all, whole_numbers=None)
 
     def _arrays(self, start: int, rows: int) -> Iterator[Any]:
         for frame in self._typed(start, rows, self._chosen, whole_numbers=False):
@@ -105,8 +117,10 @@ class TextScan(FrameScan):
             row += height
             yield np.empty((height, 0))
 
-    def _typed(self, start: int, rows: int, columns: Sequence[str], *, whole_numbers: bool) -> Iterator[pl.DataFrame]:
-        """Yield typed rows of some columns; integers as floats unless ``whole_numbers`` is set."""
+    def _typed(
+        self, start: int, rows: int, columns: Sequence[str], *, whole_numbers: bool | None
+    ) -> Iterator[pl.DataFrame]:
+        """Yield typed rows of some columns; ``whole_numbers``: see `Settled.frame`."""
         row = 0
         for number, part in enumerate(self._blocks()):
             self._note(number, row, part)
@@ -118,7 +132,7 @@ class TextScan(FrameScan):
                 yield from in_pieces(frame, rows, max(0, start - row))
             row += frame.height
 
-    def _frame(self, part: Source, columns: Sequence[str], *, first: bool, whole_numbers: bool) -> pl.DataFrame:
+    def _frame(self, part: Source, columns: Sequence[str], *, first: bool, whole_numbers: bool | None) -> pl.DataFrame:
         """Return the typed rows of a part."""
         dialect = self.settled.dialect(self.dialect, whole_numbers)
         file = self._part(part, first=first, dialect=dialect)
@@ -178,7 +192,7 @@ class TextScan(FrameScan):
         yield np.ascontiguousarray(frame.select(pl.all().cast(pl.Float64)).to_numpy(order="c"))
 
     def _span_frames(self, span: Span) -> Iterator[pl.DataFrame]:
-        yield self._frame(self._span_part(span), self._all, first=span.start == 0, whole_numbers=True)
+        yield self._frame(self._span_part(span), self._all, first=span.start == 0, whole_numbers=None)
 
     def _note(self, number: int, row: int, part: Source) -> None:
         """Keep the first row of a part and the number of lines before it, to find lines of rows."""
@@ -192,7 +206,7 @@ class TextScan(FrameScan):
         count = n_filled_lines(content, dialect.skip if first else 0) if plain and b'"' not in content else None
         if count is None:
             return len(columns_of(self._part(part, first=first), [*MISSING, *self._read_options.na])[0])
-        return count - int(first and dialect.header)
+        return count - (dialect.n_head if first else 0)
 
     def _where(self, row: int) -> str:
         """Return the file and the line of a row; the file is read again up to it."""
@@ -213,7 +227,7 @@ def _encoding(file: Source) -> str:
     """Return the encoding that the beginning of a file shows."""
     head = file.head(_LOOK_BYTES)
     if not head:
-        raise DataError(f"{file.name} is empty; a table needs a header line and at least one row")
+        raise NoRowsError(f"{file.name} is empty; a table needs a header line and at least one row")
     whole = head[: head.rfind(b"\n") + 1] or head
     return scan_text(replace(file, path=None, content=whole, packing=None)).encoding
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.errors import DataError
 from ...core.formatting import format_bytes
-from ...core.message import Message, Setting
+from ...core.message import Advice, Message, Setting
 from ..source import Source
 
 _MAX_RECORD_BYTES = 1 << 28
@@ -74,8 +74,8 @@ def _not_decoded(file: Source, encoding: str, lines: int, error: UnicodeDecodeEr
     line = lines + 1 + error.object[: error.start].count(b"\n")
     return DataError(
         Message(
-            f"{file.name}, line {line}: the bytes are not {encoding}; use another ",
-            *(Setting("encoding"), ", such as 'utf-8' or 'cp1252'"),
+            f"{file.name}, line {line}: the bytes are not {encoding}",
+            Advice("; use another ", Setting("encoding"), ", such as 'utf-8' or 'cp1252'"),
         )
     )
 

@@ -75,6 +75,12 @@ class ZarrScan(ArrayScan):
             digest.update(f"{file.name} {found.st_size} {found.st_mtime_ns}".encode())
         return digest.hexdigest()
 
+    def unrecognised(self) -> str | None:
+        """Return why the fingerprint may stay the same: chunks behind a URL are not looked at."""
+        if not is_url(self.path):
+            return None
+        return "changes of a zarr array behind a URL are not noticed; copy the array to a disk first"
+
     def _identity(self) -> dict[str, Any]:
         rows = np.ascontiguousarray(next(self._read(0, 1)))
         ends = hashlib.sha256(rows.tobytes())

@@ -35,14 +35,14 @@ def plan_classical(model: DistanceReducer, shape: DataShape, additive: str | Non
         model_bytes = model._anchor_bytes(shape, m) + m * 8 * (k + 1)
         algorithm = "distances" if landmarks is None else f"{m} landmarks ({landmarks.strategy})"
     parts["embedding"] = 2 * n * k * shape.dtype.itemsize
-    return Plan(
-        method="ClassicalMDS",
-        algorithm=algorithm,
-        bytes=sum(parts.values()) + shape.copied,
+    return Plan.of(
+        "ClassicalMDS",
+        algorithm,
+        shape,
+        parts,
         seconds=seconds + dense_seconds(2.0 * n * k * shape.n_features, shape.dtype),
         approximate=landmarks is not None,
         model_bytes=model_bytes + n * k * shape.dtype.itemsize,
-        parts=parts,
         remedy=memory_remedy(n, landmarks),
     )
 

@@ -12,7 +12,8 @@ from ...contract.reducer import Recorder
 from ...core import arrays
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning
-from ...core.message import message
+from ...core.formatting import count
+from ...core.message import Message, Owner, Phrase, Setting, message
 from ...pairs.distances import check_distances
 from ...rows.object_rows import gather
 from ...rows.row_source import RowSource
@@ -168,9 +169,8 @@ class MetricMDS(DistanceReducer):
     def _given_weights(self, n: int) -> Array:
         W = np.asarray(arrays.to_numpy(self.weights), dtype=np.float64)
         if W.shape != (n, n):
-            raise DataError(
-                f"MetricMDS: weights must be {n} × {n}, one for each pair of rows; their shape is {W.shape}"
-            )
+            shape = f" must be {n} × {n}, one for each pair of rows; the shape is {W.shape}"
+            raise DataError(Message(Owner("MetricMDS"), Setting("weights"), shape))
         bad = ~(W >= 0) | np.isinf(W)
         if bad.any():
             i, j = np.argwhere(bad)[0]
@@ -180,8 +180,11 @@ class MetricMDS(DistanceReducer):
         if not np.array_equal(W, W.T):
             i, j = np.argwhere(W != W.T)[0]
             raise DataError(
-                f"MetricMDS: the weights are not symmetric: {W[i, j]:g} at row {i}, column {j}, and {W[j, i]:g} the "
-                "other way; use (W + W.T) / 2, or mask | mask.T"
+                Message(
+                    f"MetricMDS: the weights are not symmetric: {W[i, j]:g} at row {i}, column {j}, and {W[j, i]:g} at "
+                    f"row {j}, column {i}; ",
+                    Phrase("use (W + W.T) / 2, or mask | mask.T", "give a pair the same weight in both places"),
+                )
             )
         return W
 
@@ -229,8 +232,12 @@ class MetricMDS(DistanceReducer):
         below = 0 if self.power_ == 0 else sum(int((row < closest).sum()) for row in _pairs(D, given))
         if below > 0:
             record.warn(
-                f"MetricMDS: {below} pairs of different rows have distance 0 or nearly 0, where the weights of "
-                f"stress={self.stress!r} are unbounded; these pairs get the weight of distance {closest:.3g}",
+                message(
+                    f"MetricMDS: {count(below, 'pair')} of different rows {'has' if below == 1 else 'have'} distance 0 "
+                    "or nearly 0, where the weights of {stress} are unbounded; the weight of distance "
+                    f"{closest:.3g} is used there",
+                    stress=self.stress,
+                ),
                 LowlandWarning,
             )
         return closest

@@ -106,7 +106,7 @@ class Stress:
         return total / 2
 
     def __call__(self, X: Array) -> StressPoint:
-        """Return the point at the best scale of X, which is taken off its mean."""
+        """Return the point at the best scale of X, after subtracting its mean."""
         X = X - X.mean(axis=0)
         B, VX, (stress, slope, size) = self._sums(np.ascontiguousarray(X.T))
         excess = slope / size if size > 0 else 0.0

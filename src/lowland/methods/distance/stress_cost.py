@@ -150,14 +150,15 @@ def plan_stress(model: DistanceReducer, shape: DataShape, algorithm: str, cost: 
         seconds += _place_seconds(n, m, columns, compare) + cost.measuring_seconds(n, m, columns, compare)
         seconds += pairs * SAMPLE_SECONDS / threads() + compare(pairs, columns)
     parts = held | largest(*stages)  # one after the other
-    return Plan(
-        method=type(model).__name__,
-        algorithm=algorithm if landmarks is None else f"{m} landmarks ({landmarks.strategy})",
-        bytes=sum(parts.values()) + shape.copied + shape.gathered,
+    return Plan.of(
+        type(model).__name__,
+        algorithm if landmarks is None else f"{m} landmarks ({landmarks.strategy})",
+        shape,
+        parts,
         seconds=seconds,
+        gathers=True,
         approximate=landmarks is not None,
         model_bytes=model._anchor_bytes(shape, m) + m * 8 * k + n * k * shape.dtype.itemsize + _matrix_bytes(model),
-        parts=parts,
         remedy=memory_remedy(n, landmarks),
     )
 

@@ -39,7 +39,7 @@ from ...spectral.solve import sign_of_columns
 from ...spectral.solved import ComponentRule
 from ..shared.distance_based import METRIC
 from ..shared.graph_based import GRAPH_OVERHEAD, Embedded, EmbeddingCost, graph_plan, small_map
-from ..shared.neighborhood import components_of_points, keep_neighborhood, learn_neighborhood
+from ..shared.neighborhood import components_of_points, keep_points, learn_neighborhood
 from ..shared.pair_units import of_anchors
 from ..shared.placing import NewRows
 from ..shared.start import given_start
@@ -146,7 +146,9 @@ class NeighborEmbedding(Reducer):
         """Return the cost; of too few objects the distances are checked first: a bad matrix is the likelier cause."""
         n = rows.n_rows or 0
         if self._pairwise and 1 < n <= self.n_components:
-            PointSet.of(gather(rows, sparse=True), self.metric, type(self).__name__).search()
+            points = PointSet.of(gather(rows, sparse=True), self.metric, type(self).__name__)
+            points.refuse_alone(separate=False)
+            points.search()
             require_count(self, rows.shape, n - 1, "the number of points less one")
         return self._plan(rows.shape)
 
@@ -158,20 +160,27 @@ class NeighborEmbedding(Reducer):
         return max(self._least, self.n_components + 2)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
+        self._learn_map(rows, record, self._few, self._optimized)
+
+    def _learn_map(
+        self, rows: RowSource, record: Recorder, few: Callable[..., Embedded], optimized: Callable[..., Embedded]
+    ) -> None:
+        """Map the distinct rows by one of the two functions, called as `_few` and `_optimized` are."""
         n = rows.count()
         require_count(self, rows.shape, n - 1, "the number of points less one")
         self._library()
         rng = seed(self.random_state)
         with record.stage("neighbours"):
             hood = learn_neighborhood(self, rows, record, self._count_neighbors)
-        keep_neighborhood(self, hood, square=False)
+            hood.refuse_alone(separate=False)
+        keep_points(self, hood, hood.n_neighbors, square=False)
         graph, points = hood.graph, hood.points
         self.n_components_ = components_of_points(self, n, graph.n, record)
         numbers = np.arange(graph.n)
         if graph.n < self._fewest:
-            found = self._few(Piece(graph, hood.metric.geometry(points), numbers), record)
+            found = few(Piece(graph, hood.metric.geometry(points), numbers), record)
         else:
-            found = self._optimized(hood, record, rng)
+            found = optimized(hood, record, rng)
         if not np.isfinite(found.points).all():
             raise SolveError(f"{type(self).__name__}: the optimisation diverged; {self._remedy}")
         record.note(**found.about)

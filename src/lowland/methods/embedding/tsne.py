@@ -22,6 +22,7 @@ from ...graph.points import Neighborhood
 from ...pairs.pairwise import tiles
 from ...rows.row_source import RowSource
 from ..shared.graph_based import Embedded, EmbeddingCost
+from ..shared.start import ordinary_size
 from .neighbor_embedding import INIT, NeighborEmbedding, assembled, package
 
 Array = Any
@@ -66,8 +67,8 @@ class TSNE(NeighborEmbedding):
     init : str or (N, k) array
         Where points begin: "pca", the principal components (of distances and objects, which have none, as
         "spectral"); "spectral", eigenvectors of the neighbour graph; "random"; or a start of your own, used as it is
-        (the others have a standard deviation of 1e-4; a start wider than 1 keeps much of its shape). Of equal rows
-        the first counts.
+        (the others have a standard deviation of 1e-4; a start wider than 1 keeps much of its shape; one whose largest
+        number is above 1e30 or below 1e-30 is scaled by a power of two). Of equal rows the first counts.
     random_state : int or None
         Seed of the start; None is seed 0.
 
@@ -198,7 +199,7 @@ class TSNE(NeighborEmbedding):
         with record.stage("probabilities"):
             P = probabilities(graph, self.perplexity_)
         with record.stage("start"):
-            Y = self._start(hood, P, record, rng)
+            Y = ordinary_size(self._start(hood, P, record, rng))
             if isinstance(self.init, str):
                 Y *= _START_DEVIATION / max(float(Y[:, 0].std()), np.finfo(np.float64).tiny)
                 Y += rng.normal(0, _JITTER * _START_DEVIATION, Y.shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -106,8 +107,6 @@ class UMAP(NeighborEmbedding):
 
     _remedy: ClassVar[str] = "use a spread near 1 and a smaller min_dist"
 
-    _y: Any = None  # of the fit that runs
-
     curve_: Array
 
     def __init__(
@@ -159,25 +158,20 @@ class UMAP(NeighborEmbedding):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the map of the rows of X; with ``y``, rows that are alike in it are drawn together (supervised)."""
-        self._y = y
-        try:
-            return self._run_fit(X)
-        finally:
-            del self._y
+        return self._run_fit(X, y=y)
 
-    def _fit(self, rows: RowSource, record: Recorder) -> None:
+    def _fit(self, rows: RowSource, record: Recorder, y: Any = None) -> None:
         self.curve_ = np.array(curve(self.min_dist, self.spread))
-        if self._y is not None:
-            self._target(rows.count()).tell(record)
-        super()._fit(rows, record)
+        if y is None:
+            super()._fit(rows, record)
+        else:
+            target = SupervisedTarget.of(y, rows.count(), self.target_metric, self.target_weight)
+            target.tell(record)
+            self._learn_map(rows, record, self._few_supervised, partial(self._optimized, target=target))
 
-    def _target(self, n: int) -> SupervisedTarget:
-        return SupervisedTarget.of(self._y, n, self.target_metric, self.target_weight)
-
-    def _few(self, piece: Piece, record: Recorder) -> Embedded:
-        if self._y is not None:
-            record.warn("UMAP: y has no effect on a map of so few rows", LowlandWarning)
-        return super()._few(piece, record)
+    def _few_supervised(self, piece: Piece, record: Recorder) -> Embedded:
+        record.warn("UMAP: y has no effect on a map of so few rows", LowlandWarning)
+        return self._few(piece, record)
 
     def _check_neighbors(self, n: int, what: str) -> None:
         if self._least <= n < self.n_neighbors != NEIGHBORS:
@@ -194,12 +188,18 @@ class UMAP(NeighborEmbedding):
         record.warn(message(text, n_neighbors=n), LowlandWarning)
         return n - 1
 
-    def _optimized(self, hood: Neighborhood, record: Recorder, rng: np.random.Generator) -> Embedded:
+    def _optimized(
+        self,
+        hood: Neighborhood,
+        record: Recorder,
+        rng: np.random.Generator,
+        target: SupervisedTarget | None = None,
+    ) -> Embedded:
         epochs, (a, b) = self._epochs(hood.graph.n), self.curve_.tolist()
         with record.stage("fuzzy graph"):
             W = fuzzy_union(hood.graph)
-            if self._y is not None:
-                W = self._target(len(hood.inverse)).of_points(hood, record).intersected(W, self.neighbors_)
+            if target is not None:
+                W = target.of_points(hood, record).intersected(W, self.neighbors_)
         with record.stage("start"):
             Y = self._start(hood, W, record, rng)
             Y *= _START_WIDTH / (1.0 if isinstance(self.init, str) else max(float(np.abs(Y).max()), _TINY))

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...core import arrays, thread_pool
 from ...core.errors import DataError
+from ...core.message import Message
 from ...pairs.distances import SquaredEuclidean
 from ...pairs.kernels import Kernel, kernel
 from ...pairs.pairwise import Array, cut, half, length, square, tiles
@@ -156,7 +157,7 @@ class Negative:
     excess: float | None = None
 
     @property
-    def found(self) -> bool:
+    def shows_indefinite(self) -> bool:
         """Whether the kernel is shown not to be semidefinite."""
         return self.share > 0 or (self.excess is not None and self.excess > _SHOWN)
 
@@ -171,7 +172,7 @@ def from_pairs(
     """
     n, eps = len(K), max(eps, float(np.finfo(K.dtype).eps))
     whole = n <= DENSE_LIMIT
-    A = DoublyCentered(Dense(K, symmetric=True), psd=psd)
+    A = DoublyCentered(Dense(K, symmetric=True, check=False), psd=psd)
     if whole and float(np.abs(np.asarray(A.dense())).max()) <= 4 * eps * float(np.abs(K).max()):
         raise DataError(_FLAT)
     pairs = eigen(A, n - 1 if whole else k, rng=rng)
@@ -182,7 +183,7 @@ def from_pairs(
     negative = None if psd else _negative(A, pairs, values, total, floor, rng)
     rank = int((values > floor).sum())
     if rank == 0:
-        raise DataError(_NEGATIVE + doubt if negative is not None and negative.least < -floor else _FLAT)
+        raise DataError(Message(_NEGATIVE, doubt) if negative is not None and negative.least < -floor else _FLAT)
     kept = min(k, rank)
     dual = np.ascontiguousarray(U[:, :kept] / np.sqrt(values[:kept]))
     expansion = Expansion(dual, np.full(n, 1 / n), c, float(c.mean()))
@@ -232,11 +233,11 @@ def from_landmarks(rule: Kernel, rows: RowSource, anchors: Array, k: int, rng: n
     S, mean = seen.scatter[:width, :width], seen.mean[:width]
     signed, missed, own = (seen.n_rows * float(value) for value in seen.mean[width:])
     if own == 0:  # though the landmarks' kernel has a positive eigenvalue: not semidefinite
-        raise DataError(_NEGATIVE + rule.doubt)
-    pairs = eigen(Dense(np.ascontiguousarray(S), psd=True), min(k, width), rng=rng)
+        raise DataError(Message(_NEGATIVE, rule.doubt))
+    pairs = eigen(Dense(np.ascontiguousarray(S), psd=True, check=False), min(k, width), rng=rng)
     values, V = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
     shown, norm = float(np.trace(S)), float(mean @ mean)
-    # The mean was taken off what was summed over rows, so rounding goes with Σ‖f(x)‖²; 10 as in `whitener`.
+    # The mean was subtracted from the sums over rows, so rounding goes with Σ‖f(x)‖²; 10 as in `whitener`.
     floor = rounding_floor(10 * width, float(values[0]), shown + seen.n_rows * norm, rule.eps)
     rank = int((values > floor).sum())
     if rank == 0:

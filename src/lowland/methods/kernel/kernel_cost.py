@@ -46,14 +46,14 @@ def plan_kernel(model: Any, shape: DataShape, *, vectors: bool = True) -> Plan:
         parts["rows in one array"] = shape.gathered
     calls = _calls(n, chosen) if callable(model.kernel) else 0.0
     anchors = 8 * count if model._pairwise else stored_bytes(shape, count)
-    return Plan(
-        method="KernelPCA",
-        algorithm="all pairs" if chosen is None else f"{count} landmarks ({chosen.strategy})",
-        bytes=sum(parts.values()) + shape.copied,
+    return Plan.of(
+        "KernelPCA",
+        "all pairs" if chosen is None else f"{count} landmarks ({chosen.strategy})",
+        shape,
+        parts,
         seconds=dense_seconds(flops, np.dtype(np.float64)) + calls * CALL_SECONDS,
         approximate=chosen is not None,
         model_bytes=count * 8 * (k + 2) + anchors + n * k * size + 8 * width * (k + d),
-        parts=parts,
         remedy=memory_remedy(n, chosen),
     )
 

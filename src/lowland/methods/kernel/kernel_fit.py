@@ -11,6 +11,7 @@ from ...contract.inputs import require_count, require_length
 from ...contract.reducer import Recorder
 from ...core.cost import DataShape
 from ...core.errors import IndefiniteWarning, NotConvergedWarning, RankWarning
+from ...core.message import Message, message
 from ...pairs.kernels import (
     FILL,
     MEDIAN_ROWS,
@@ -73,8 +74,12 @@ class KernelFit:
             )
         if not pairs.converged:
             record.warn(
-                f"KernelPCA: the solver stopped before its tolerance (residual {pairs.residual:.2g}); "
-                "raise n_components, or use landmarks",
+                message(
+                    f"KernelPCA: the solver stopped before its tolerance (residual {pairs.residual:.2g}); "
+                    "raise {n_components}, or use {landmarks}",
+                    n_components=...,
+                    landmarks=...,
+                ),
                 NotConvergedWarning,
             )
         if found.negative is not None:
@@ -89,7 +94,7 @@ def _note_negative(negative: Negative, doubt: str, record: Recorder) -> None:
         record.evidence["negative eigenvalues"] = negative.count
     if negative.excess is not None:
         record.evidence["share by which landmarks pass k(x, x)"] = negative.excess
-    if not negative.found:
+    if not negative.shows_indefinite:
         return
     text = (
         f"the smallest eigenvalue{of} is {negative.least:.3g}; negative eigenvalues are {100 * negative.share:.3g} % "
@@ -98,8 +103,11 @@ def _note_negative(negative: Negative, doubt: str, record: Recorder) -> None:
     if negative.excess is not None:
         text += f"; projected on the landmarks, rows are too long by {negative.excess:.2g} of the trace"
     record.warn(
-        f"KernelPCA: the kernel is not positive semidefinite: {text}. Only the positive part is used, so distances "
-        "in the embedding are not those of the kernel" + (doubt if negative.share > MAX_BELIEVED_NEGATIVE else ""),
+        Message(
+            f"KernelPCA: the kernel is not positive semidefinite: {text}. Only the positive part is used, so distances "
+            "in the embedding are not those of the kernel",
+            doubt if negative.share > MAX_BELIEVED_NEGATIVE else "",
+        ),
         IndefiniteWarning,
     )
 

@@ -71,8 +71,11 @@ def _check(model: Any) -> None:
     check(type(model).__name__, model._parameters, model.get_params(deep=False))
     if model.solver in ("gram", "krylov"):
         raise ValueError(
-            f"PCA: partial_fit keeps sums over rows, which solver={model.solver!r} does not use; "
-            "use 'auto', 'covariance', 'svd' or 'power'"
+            message(
+                "PCA: partial_fit keeps sums over rows, which {solver} does not use; "
+                "use 'auto', 'covariance', 'svd' or 'power'",
+                solver=model.solver,
+            )
         )
 
 

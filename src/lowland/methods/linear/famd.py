@@ -19,7 +19,7 @@ from ...rows.row_source import RowSource, as_rows, has_no_rows
 from ...rows.units import Units, fit_view
 from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan
 from .famd_coding import REMEDY, Layout, MixedInput, decompose, plan_rows
-from .famd_warnings import categories_of, tell_axes
+from .famd_warnings import categories_of, tell_axes, tell_columns
 
 Array = Any
 Column = str | int
@@ -128,16 +128,14 @@ class FAMD(LinearReducer):
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         k, rng = self.n_components, seed(self.random_state)
-        columns, levels = self.categorical_columns_, self.categorical_levels_ = categories_of(rows, record)
+        self.categorical_columns_, self.categorical_levels_ = categories_of(rows, record)
         with record.stage("solve"):
             space, self.mean_, self.scale_ = decompose(rows, k, rng)
         self.n_components_, self.n_samples_ = len(space.values), space.solved.n_rows
         self.components_ = np.ascontiguousarray(space.directions.T).astype(rows.dtype)
         self.eigenvalues_, self.explained_variance_ratio_, self.total_variance_, self.spectrum_ = space.variances(0)
-        tell_axes(space, self.eigenvalues_, k, rows.n_features == len(columns) == 1, record)
-        record.evidence["share of variance"] = float(self.explained_variance_ratio_.sum())
-        record.evidence |= {"components": self.n_components_, "columns of numbers": rows.n_features - len(columns)}
-        record.evidence |= {"columns of categories": len(columns), "levels": sum(map(len, levels))}
+        tell_axes(space, self.eigenvalues_, k, rows.n_features == len(self.categorical_columns_) == 1, record)
+        tell_columns(self, rows.n_features, record)
 
     def _compressor(self) -> Compressor:  # of coded rows: numbers, and 1 or 0 for each level
         V = self.components_.astype(np.float64)

@@ -280,13 +280,13 @@ def plan_rows(model: Any, rows: RowSource) -> Plan:
     check_count(k, len(rows.numeric), found, "FAMD")
     shape = coded_shape(found.n_rows, rows.n_features, len(rows.numeric) + found.n_levels)
     parts, seconds = cost(shape, rows.n_features, k)
-    return Plan(
-        method="FAMD",
-        algorithm=way(shape, k),
-        bytes=sum(parts.values()) + rows.shape.copied,
+    return Plan.of(
+        "FAMD",
+        way(shape, k),
+        rows.shape,
+        parts,
         seconds=seconds,
         model_bytes=k * shape.n_features * 8 + 66 * shape.n_features + 40 * k,
-        parts=parts,
         remedy=REMEDY,
     )
 

@@ -73,6 +73,14 @@ def tell_axes(space: RowSpace, eigenvalues: Any, asked: int, single: bool, recor
     )
 
 
+def tell_columns(model: Any, n_features: int, record: Recorder) -> None:
+    """Record what share of the variance the axes have, and how many columns and levels."""
+    levels = model.categorical_levels_
+    record.evidence["share of variance"] = float(model.explained_variance_ratio_.sum())
+    record.evidence |= {"components": model.n_components_, "columns of numbers": n_features - len(levels)}
+    record.evidence |= {"columns of categories": len(levels), "levels": sum(map(len, levels))}
+
+
 def _unseen(space: RowSpace, asked: int) -> str:
     """Say which axes are too small for counts, which are squares and right to eps of the first eigenvalue; else ""."""
     if not space.solved.doubt:

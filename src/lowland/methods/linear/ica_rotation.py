@@ -1,4 +1,4 @@
-"""Rotating white rows until their coordinates are as far from Gaussian as can be: the heart of ICA.
+"""Rotate white rows so that their coordinates are as far from Gaussian as possible: the main step of ICA.
 
 Given rows z with mean 0 and covariance I, sources y = Wz are sought with W orthogonal. All that is needed of the rows
 is one pass for
@@ -30,6 +30,7 @@ import numpy as np
 from ...core import arrays
 from ...core.cost import DataShape, dense_seconds
 from ...core.errors import DataError
+from ...core.message import message
 from ...core.settings import report_progress, threads
 from ...spectral import dense
 from ...spectral.routes import rank_tolerance
@@ -281,13 +282,19 @@ def first_rotation(w_init: Any, k: int, rng: np.random.Generator) -> Array:
     W = np.asarray(arrays.to_numpy(w_init), dtype=np.float64)
     if W.shape != (k, k) or not np.isfinite(W).all():
         raise DataError(
-            f"ICA: w_init must be a finite {k} × {k} matrix, one row for each source; its shape is {W.shape}"
+            message(
+                f"ICA: {{w_init}} must be a finite {k} × {k} matrix, one row for each source; its shape is {W.shape}",
+                w_init=...,
+            )
         )
     s = dense.svd(W)[1]
     rank = int((s > rank_tolerance(k, k, np.float64) * s[0]).sum())
     if rank < k:
         raise DataError(
-            f"ICA: w_init has rank {rank}, below its {k} rows, so no one orthogonal matrix is nearest to it; give "
-            "rows that are linearly independent"
+            message(
+                f"ICA: {{w_init}} has rank {rank}, below its {k} rows, so no single orthogonal matrix is nearest to "
+                "it; give rows that are linearly independent",
+                w_init=...,
+            )
         )
     return polar(W)

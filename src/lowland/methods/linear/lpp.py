@@ -17,7 +17,7 @@ from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ..shared.graph_based import GRAPH_OVERHEAD
 from ..shared.laplacian_map import BANDWIDTH, bandwidth_of
-from ..shared.linear_map import Compressor, LinearReducer
+from ..shared.linear_map import LinearReducer
 from ..shared.neighborhood import rule_of
 from ..shared.pair_units import degree
 from .projections import (
@@ -137,11 +137,10 @@ class LPP(LinearReducer):
         self.metric_ = self._input.name(self)  # by which a bandwidth is in the unit of the rows
         fit_projection(self, rows, record, self._edges).keep(self)
 
+    _compressor = projection_compressor
+
     def _offset(self) -> Array:
         return self.mean_
-
-    def _compressor(self) -> Compressor:
-        return projection_compressor(self.components_, self.mean_)
 
     def _edges(self, piece: Piece) -> EdgeWeights:
         """Return heat or binary weights of the graph's edges, and the degrees of its points."""

@@ -18,7 +18,7 @@ from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ..shared.graph_based import GRAPH_OVERHEAD
-from ..shared.linear_map import Compressor, LinearReducer
+from ..shared.linear_map import LinearReducer
 from ..shared.neighborhood import rule_of
 from .projections import (
     PROJECTION_PARAMETERS,
@@ -119,11 +119,10 @@ class NPE(LinearReducer):
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         fit_projection(self, rows, record, self._edges).keep(self)
 
+    _compressor = projection_compressor
+
     def _offset(self) -> Array:
         return self.mean_
-
-    def _compressor(self) -> Compressor:
-        return projection_compressor(self.components_, self.mean_)
 
     def _edges(self, piece: Piece) -> EdgeWeights:
         """Return barycentric weights of the points among their neighbours."""

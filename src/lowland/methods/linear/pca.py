@@ -37,7 +37,7 @@ class PCA(LinearReducer):
         A number; a share of the variance in (0, 1); "auto" for parallel analysis (at least 1); "mle" for Minka's rule
         (`lowland.dimension.minka`), which needs as many rows as columns; None for all (the rank).
     solver : str
-        "auto" chooses by shape (`lowland.spectral.rowspace.table`); "covariance" eigenvectors of C; "gram" of the dual
+        "auto" chooses by shape (`lowland.plan` says which); "covariance" eigenvectors of C; "gram" of the dual
         matrix; "svd" QR and singular values, exact for small ones; "krylov" block Krylov; "power" with deflation.
     center, scale, whiten : bool
         Subtract the mean (or use second moments about zero); divide each column by its standard deviation (correlation

@@ -88,14 +88,15 @@ def projection_plan(model: Any, shape: DataShape, k: int, edges_seconds: float =
         parts["copy of the rows"] = int(1.5 * shape.entries * shape.dtype.itemsize)
     flops = (0.0 if small else 4.0 * n * d * r) + 4.0 * n * r * r + 3.0 * n * k * inner + 15.0 * r**3
     seconds += more + edges_seconds + sparse_seconds(300.0 * n * k)
-    return Plan(
-        method=type(model).__name__,
-        algorithm=f"principal axes by {route}",
-        bytes=sum(parts.values()) + shape.copied + shape.gathered,
+    return Plan.of(
+        type(model).__name__,
+        f"principal axes by {route}",
+        shape,
+        parts,
+        gathers=True,
         seconds=seconds + dense_seconds(flops, np.dtype(np.float64)),
         approximate=approximate(shape, name),
         model_bytes=model.n_components * d * shape.dtype.itemsize + 8 * d,
-        parts=parts,
         remedy="use fewer rows or columns, or reduce the rows with PCA first",
     )
 
@@ -157,9 +158,9 @@ def _solve(model: Any, points: Array, edges: EdgeWeights, axes: Axes, record: Re
     return np.ascontiguousarray((A * sign_of_columns(A)).T), values
 
 
-def projection_compressor(components: Array, mean: Array) -> Compressor:
+def projection_compressor(model: Any) -> Compressor:
     """Return both ways: x′ = A⁺ y + m is the row nearest to the mean that maps to y."""
-    A = components.astype(np.float64)
+    A, mean = model.components_.astype(np.float64), model.mean_
     length = np.linalg.norm(A, axis=1, keepdims=True)  # rows of very different lengths are no lack of rank
     return Compressor(A, -A @ mean, np.linalg.pinv(A / length) / length.T, mean)
 

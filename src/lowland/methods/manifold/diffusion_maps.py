@@ -11,7 +11,7 @@ import numpy as np
 from ...contract.fit_info import Recorder
 from ...contract.inputs import Compared
 from ...contract.parameters import Boolean, Real, Rule
-from ...core.cost import DataShape
+from ...core.cost import DataShape, Plan
 from ...core.errors import DataError
 from ...core.message import message
 from ...graph.geometry import Geometry
@@ -19,7 +19,8 @@ from ...graph.laplacian import affinity, harmonics, with_diagonal, without_densi
 from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
-from ..shared.affinities import AFFINITY_INPUT, fit_affinities, gives_affinities, new_affinities
+from ..shared.affinities import AFFINITY_INPUT, new_affinities
+from ..shared.full_kernel import fitted_whole, whole_plan
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
 from ..shared.laplacian_map import (
     LAPLACIAN_PARAMETERS,
@@ -117,10 +118,10 @@ class DiffusionMaps(GraphReducer):
 
     alpha: float
     n_steps: float
+    diagonal: bool
     affinity: str | Callable[..., Any]
     affinity_: str
     bandwidth: float | str
-    diagonal: bool
     bandwidth_: float
     generator_eigenvalues_: Array
 
@@ -139,9 +140,7 @@ class DiffusionMaps(GraphReducer):
         disconnected: str = "bridge",
         random_state: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.radius = radius
+        self.n_components, self.n_neighbors, self.radius = n_components, n_neighbors, radius
         self.affinity = affinity
         self.metric = metric
         self.alpha = alpha
@@ -151,10 +150,11 @@ class DiffusionMaps(GraphReducer):
         self.disconnected = disconnected
         self.random_state = random_state
 
+    def _plan(self, shape: DataShape, rows: RowSource | None = None) -> Plan:
+        return whole_plan(self, shape) or super()._plan(shape, rows)
+
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        if gives_affinities(self.affinity):
-            fit_affinities(self, rows, record)
-        else:
+        if not fitted_whole(self, rows, record):
             super()._fit(rows, record)
         keep_bandwidth(self, record)
 
@@ -188,7 +188,7 @@ class DiffusionMaps(GraphReducer):
         return nystrom(state, neighbors, distances)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        return laplacian_cost(shape, n, k, self.n_components)
+        return laplacian_cost(n, k, self.n_components)
 
     def _powers(self, values: Array) -> Array:
         """Return λᵗ; a fraction of a step has no meaning for a negative λ."""

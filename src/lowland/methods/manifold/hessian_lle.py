@@ -10,11 +10,18 @@ import numpy as np
 from ...contract.fit_info import Recorder
 from ...contract.parameters import Rule
 from ...core.cost import DataShape
-from ...graph.patches import affine, hessians, with_center
+from ...graph.patches import hessians, with_center
 from ...graph.points import Piece
 from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
 from .landmark_map import LANDMARKS
-from .patch_alignment import align, alignment_cost, count_patch_neighbors, patches_of, reconstruction_error
+from .patch_alignment import (
+    affine_weights,
+    align,
+    alignment_cost,
+    count_patch_neighbors,
+    patches_of,
+    reconstruction_error,
+)
 
 Array = Any
 
@@ -105,6 +112,7 @@ class HessianLLE(GraphReducer):
         return 1 + self.n_components + self._second
 
     _count_neighbors = count_patch_neighbors
+    _weigh = affine_weights
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         if piece.n <= self._least_neighbors:  # of several within a radius: others have more points than neighbours
@@ -122,6 +130,3 @@ class HessianLLE(GraphReducer):
     def _second(self) -> int:
         """Number of second derivatives."""
         return self.n_components * (self.n_components + 1) // 2
-
-    def _weigh(self, G: Array) -> Array:
-        return affine(G, self.n_components_)

@@ -10,7 +10,7 @@ import numpy as np
 from ...contract.fit_info import Recorder
 from ...contract.inputs import Compared
 from ...contract.parameters import Choice, Rule
-from ...core.cost import DataShape
+from ...core.cost import DataShape, Plan
 from ...core.message import message
 from ...graph.geometry import Geometry
 from ...graph.graph import Graph
@@ -18,14 +18,9 @@ from ...graph.laplacian import REMEDY, affinity, harmonics, harmonics_of
 from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
-from ..shared.affinities import (
-    AFFINITY_INPUT,
-    affinity_matrix,
-    fit_affinities,
-    gives_affinities,
-    matrix_degree,
-    new_affinities,
-)
+from ..shared.affinities import AFFINITY_INPUT, new_affinities
+from ..shared.affinity_matrix import affinity_matrix, matrix_degree
+from ..shared.full_kernel import fitted_whole, whole_plan
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
 from ..shared.landmarks import FEW_LANDMARKS
 from ..shared.laplacian_map import (
@@ -141,10 +136,11 @@ class LaplacianEigenmaps(GraphReducer):
         self.affinity, self.metric, self.weights, self.bandwidth = affinity, metric, weights, bandwidth
         self.landmarks, self.disconnected, self.random_state = landmarks, disconnected, random_state
 
+    def _plan(self, shape: DataShape, rows: RowSource | None = None) -> Plan:
+        return whole_plan(self, shape) or super()._plan(shape, rows)
+
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        if gives_affinities(self.affinity):
-            fit_affinities(self, rows, record)
-        else:
+        if not fitted_whole(self, rows, record):
             super()._fit(rows, record)
         keep_bandwidth(self, record)
 
@@ -188,7 +184,7 @@ class LaplacianEigenmaps(GraphReducer):
         return nystrom(state, neighbors, distances)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        exact, count = laplacian_cost(shape, n, k, self.n_components), landmark_count(self, n)
+        exact, count = laplacian_cost(n, k, self.n_components), landmark_count(self, n)
         if count is None:
             return exact
         entries = 4 * EDGES_PER_NEIGHBOR * n * k  # weights, Laplacian, and copies of them

@@ -10,11 +10,18 @@ import numpy as np
 from ...contract.fit_info import Recorder
 from ...contract.parameters import Rule
 from ...core.cost import DataShape
-from ...graph.patches import affine, tangent_frames, with_center
+from ...graph.patches import tangent_frames, with_center
 from ...graph.points import Piece
 from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
 from .landmark_map import LANDMARKS
-from .patch_alignment import align, alignment_cost, count_patch_neighbors, patches_of, reconstruction_error
+from .patch_alignment import (
+    affine_weights,
+    align,
+    alignment_cost,
+    count_patch_neighbors,
+    patches_of,
+    reconstruction_error,
+)
 
 Array = Any
 
@@ -104,6 +111,7 @@ class LTSA(GraphReducer):
         return self.n_components + 1
 
     _count_neighbors = count_patch_neighbors
+    _weigh = affine_weights
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         if piece.n <= self._least_neighbors:  # of several within a radius: others have more points than neighbours
@@ -116,6 +124,3 @@ class LTSA(GraphReducer):
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
         return alignment_cost(self, shape, n, k, columns=self.n_components + 1)
-
-    def _weigh(self, G: Array) -> Array:
-        return affine(G, self.n_components_)

@@ -10,11 +10,18 @@ import numpy as np
 from ...contract.fit_info import Recorder
 from ...contract.parameters import Rule
 from ...core.cost import DataShape
-from ...graph.patches import Patches, affine, flatness, several_weights
+from ...graph.patches import Patches, flatness, several_weights
 from ...graph.points import Piece
 from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
 from .landmark_map import LANDMARKS
-from .patch_alignment import align, alignment_cost, count_patch_neighbors, patches_of, reconstruction_error
+from .patch_alignment import (
+    affine_weights,
+    align,
+    alignment_cost,
+    count_patch_neighbors,
+    patches_of,
+    reconstruction_error,
+)
 
 Array = Any
 
@@ -104,6 +111,7 @@ class ModifiedLLE(GraphReducer):
         return self.n_components + 1
 
     _count_neighbors = count_patch_neighbors
+    _weigh = affine_weights
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         if piece.n <= self._least_neighbors:  # of several within a radius: others have more points than neighbours
@@ -114,9 +122,6 @@ class ModifiedLLE(GraphReducer):
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
         return alignment_cost(self, shape, n, k, columns=max(1, k - self.n_components), copies=8)
-
-    def _weigh(self, G: Array) -> Array:
-        return affine(G, self.n_components_)
 
     def _matrix(self, piece: Piece, patches: Patches) -> Any:
         d = self.n_components

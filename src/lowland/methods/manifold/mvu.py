@@ -149,12 +149,11 @@ class MVU(GraphReducer):
         graph, order = _in_line(piece.graph.symmetric())
         rods = Rods(graph)
         few = self._few(rods.n, len(rods.indices) // 2)
-        points, about = self._by_program(graph, rods, record) if few else (None, {})
+        points, about, contradiction = self._by_program(graph, rods, record) if few else (None, {}, False)
         where = ""
         if points is None:
-            points, about = self._by_steps(graph, rods, record, rng)
+            points, about, contradiction = self._by_steps(graph, rods, record, rng)
             where = f" in {points.shape[1]} dimensions"
-        contradiction = about.pop("contradiction")
         values, V = dense.eigh(thread_pool.tmatmul(points, points))
         values, Y = values[::-1] * rods.scale, thread_pool.matmul(points, V[:, ::-1][:, : self.n_components_])
         error, on_map, median = rods.error(points), rods.error(np.ascontiguousarray(Y)), rods.median_error(points)
@@ -171,10 +170,10 @@ class MVU(GraphReducer):
         """Tell whether the program is solved for all points as it stands."""
         return isinstance(self.basis, str) and n <= PROGRAM_LIMIT and edges <= EDGE_LIMIT
 
-    def _by_program(self, graph: Graph, rods: Rods, record: Recorder) -> tuple[Array | None, dict[str, Any]]:
+    def _by_program(self, graph: Graph, rods: Rods, record: Recorder) -> tuple[Array | None, dict[str, Any], bool]:
         """Return the unfolding of few points; None where rounding stops the solver far from it.
 
-        Where no points have these distances, edges give a little, and as much more as they must.
+        Where no points have these distances, edges give a little, and as much more as they must; the third value tells.
         """
         with record.stage("semidefinite program"):
             edges = rods.edges()
@@ -183,18 +182,21 @@ class MVU(GraphReducer):
             if least > 0:
                 found = full_gram(rods.n, *edges, give=_CONTRADICTION_SLACK * rods.total / _straight(graph, rods))
         if found.gap > _PROGRAM_GAP:
-            return None, {}
+            return None, {}, False
         values, V = dense.eigh(found.gram)
         points = np.ascontiguousarray((V * np.sqrt(values.clip(0)))[:, ::-1])
         if least > 0:
             record.evidence.setdefault("least error of squared distances", least)
         about = {"algorithm": "semidefinite program", "solver": "interior point", "iterations": found.iterations}
-        return points, {**about, "residual": found.gap, "contradiction": least > 0}
+        return points, {**about, "residual": found.gap}, least > 0
 
     def _by_steps(
         self, graph: Graph, rods: Rods, record: Recorder, rng: np.random.Generator
-    ) -> tuple[Array, dict[str, Any]]:
-        """Return the unfolding that begins with a program for few functions and goes on with all points."""
+    ) -> tuple[Array, dict[str, Any], bool]:
+        """Return the unfolding that begins with a program for few functions and goes on with all points.
+
+        The third value tells whether no points have these distances.
+        """
         n, m = rods.n, self._functions(rods.n)
         with record.stage("basis"):
             small = smallest(rods.laplacian(), m, null=np.full((n, 1), n**-0.5), rng=rng)
@@ -212,9 +214,8 @@ class MVU(GraphReducer):
             "solver": f"clarabel, L-BFGS ({found.solver})",
             "iterations": found.steps,
             "residual": found.imbalance,
-            "contradiction": found.stuck and found.imbalance > 1,  # Σtd² < 0
         }
-        return found.points, about
+        return found.points, about, found.stuck and found.imbalance > 1  # Σtd² < 0
 
     def _tell_kept(self, record: Recorder, variances: Array, error: float, on_map: float, median: float) -> None:
         """Write the objective and how distances are kept into the record: of the largest piece, which comes first."""

@@ -15,7 +15,7 @@ from ...core.cost import DataShape, largest, sparse_seconds
 from ...core.errors import DataError, NotConvergedWarning
 from ...core.message import Estimator, Message, Setting, message
 from ...graph.graph import Graph
-from ...graph.patches import Patches, patch_cost
+from ...graph.patches import Patches, affine, patch_cost
 from ...graph.points import Piece
 from ...spectral.factor_costs import factor_entries, solve_cost
 from ...spectral.nullspace import Small, reduced, smallest
@@ -45,6 +45,11 @@ def count_patch_neighbors(model: Any, n: int, record: Recorder) -> int:
         text = f": {{n_neighbors}} is too few for {{n_components}}: at least {least} are needed{rows}"
         raise DataError(message(type(model).__name__ + text, n_neighbors=k, n_components=model.n_components))
     return k
+
+
+def affine_weights(model: Any, G: Array) -> Array:
+    """Return the weights of new points: those of the affine function that is nearest around them."""
+    return affine(G, model.n_components_)
 
 
 def patches_of(model: Any, graph: Graph) -> Patches:
@@ -107,8 +112,8 @@ def _warn_undetermined(name: str, small: Small, k: int, remedy: str, record: Rec
     record.warn(
         Message(
             f"{name}: the coordinates are {'not determined' if cut else f'known to {small.residual:.1g} only'}: their "
-            "eigenvalues lie below rounding or very close to others (loosely connected pieces, patches that say too "
-            "little, or symmetry); ",
+            "eigenvalues are below rounding or very close to others (weakly connected parts of the graph, too few "
+            "neighbours, or symmetry); ",
             remedy,
             message(", or use {disconnected}", disconnected="separate"),
         ),

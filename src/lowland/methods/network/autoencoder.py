@@ -184,13 +184,13 @@ class Autoencoder(Reducer):
         first = sum(axes.values())  # principal components are found before training begins
         if first > sum(parts.values()):
             parts = axes
-        return Plan(
-            method="Autoencoder",
-            algorithm="AdamW",
-            bytes=sum(parts.values()) + shape.copied,
+        return Plan.of(
+            "Autoencoder",
+            "AdamW",
+            shape,
+            parts,
             seconds=seconds + 0.6 * self.epochs * self._epoch_seconds(n, weights),  # most fits stop before the last
             model_bytes=8 * weights + 16 * d,
-            parts=parts,
             remedy="take narrower hidden layers, or smaller batches",
         )
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...core import arrays
 from ...core.errors import MissingExtraError, SolveError
-from ...core.message import message
+from ...core.message import Message, Owner, Setting, message
 from ...core.settings import report_progress
 from .training_batches import Samples, Tell
 
@@ -159,8 +159,13 @@ def require_device(torch: Any, device: str, owner: str) -> None:
     """Refuse a GPU that is not there."""
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError(
-            f"{owner}: device='cuda' needs a GPU and a torch built for it; torch {torch.__version__} finds none here. "
-            "Take device='cpu', or install torch for your version of CUDA"
+            Message(
+                Owner(owner),
+                Setting("device", "cuda"),
+                f" needs a GPU and a torch built for it; torch {torch.__version__} finds none here. Use ",
+                Setting("device", "cpu"),
+                ", or install torch for your version of CUDA",
+            )
         )
 
 

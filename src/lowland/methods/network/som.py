@@ -169,7 +169,7 @@ class SOM(Reducer):
             raise ValueError(message(text, sigma_start=start, sigma_end=end))
         return np.geomspace(start, end, self.epochs)
 
-    def _wanted(self, shape: DataShape) -> ComponentRule:
+    def _initial_rule(self, shape: DataShape) -> ComponentRule:
         return ComponentRule(count=min(2, shape.n_features, shape.n_rows or 2))
 
     def _plan(self, shape: DataShape) -> Plan:
@@ -177,7 +177,7 @@ class SOM(Reducer):
         a, b = (int(side) for side in self.grid)
         units, d = a * b, shape.n_features
         n, threads = shape.n_rows or 10**6, settings.threads()
-        name = rowspace.route(shape, self._wanted(shape))
+        name = rowspace.route(shape, self._initial_rule(shape))
         start, seconds = rowspace.cost(name, shape, min(2, d))
         block = min(n, block_rows(d))
         won, blocks = min(units, block), -(-n // block)
@@ -199,15 +199,15 @@ class SOM(Reducer):
         parts = max(stages, key=lambda parts: sum(parts.values()))  # one after the other
         filled = 25.0 * ((moved * a) ** 2 + b**2)  # copying a weight takes as long as that many operations
         spreading = filled + 2.0 * moved * units * (moved * a + b) * (d + 1)
-        return Plan(
-            method="SOM",
-            algorithm="batch",
-            bytes=sum(parts.values()) + shape.copied,
+        return Plan.of(
+            "SOM",
+            "batch",
+            shape,
+            parts,
             seconds=seconds
             + 3 * dense_seconds(2.0 * n * units * d * self.epochs, np.dtype(np.float32))  # of small blocks
             + 3 * dense_seconds(2.0 * n * units * d + spreading * self.epochs, np.dtype(np.float64)),
             model_bytes=8 * (units * d + 2 * d),
-            parts=parts,
             remedy="take a smaller grid, or reduce the columns first",
         )
 
@@ -216,7 +216,7 @@ class SOM(Reducer):
         rng = seed(self.random_state)
         shaking = Shaking(float(self.noise), int(rng.integers(2**31)))
         with record.stage("principal plane"):
-            space = rowspace.decompose(rows, self._wanted(rows.shape), Scaling(scale=self.scale), rng=rng)
+            space = rowspace.decompose(rows, self._initial_rule(rows.shape), Scaling(scale=self.scale), rng=rng)
         solved = space.solved
         self.mean_, self.scale_, self.n_samples_ = solved.mean, solved.scale, solved.n_rows
         self.n_components_, self.grid_, self.topology_ = 2, grid.shape, grid.topology
@@ -310,19 +310,19 @@ class SOM(Reducer):
     @scaled_back("hits")
     def hits(self, X: Any) -> Array:
         """Return how many rows each unit is the nearest of, as a × b."""
-        return self._measure(self._given(X)).hits.reshape(self.grid_)
+        return self._measure(self._measured_rows(X)).hits.reshape(self.grid_)
 
     @scaled_back("quantization_error")
     def quantization_error(self, X: Any) -> float:
         """Return the mean distance of rows to their nearest prototype (of scaled rows, where the fit scaled them)."""
-        return self._measure(self._given(X)).quantization
+        return self._measure(self._measured_rows(X)).quantization
 
     @scaled_back("topographic_error")
     def topographic_error(self, X: Any) -> float:
         """Return the share of rows whose two nearest units are no neighbours: 8 around a square, 6 around a hexagon."""
-        return self._measure(self._given(X)).topographic
+        return self._measure(self._measured_rows(X)).topographic
 
-    def _given(self, X: Any) -> RowSource:
+    def _measured_rows(self, X: Any) -> RowSource:
         check_is_fitted(self)
         return self._rows(X, reset=False)
 

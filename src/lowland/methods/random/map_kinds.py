@@ -1,4 +1,4 @@
-"""The kinds of random maps behind one face: what each costs, draws and does to rows."""
+"""The kinds of random maps under one interface: the cost, the random numbers and the map of rows of each."""
 
 from __future__ import annotations
 

@@ -122,14 +122,14 @@ class RandomProjection(LinearReducer):
             "blocks": threads() * min(n, block_rows(d)) * d // 8 + 8 * d * (2 + 2 * threads()),
         }
         flops = dense_seconds(4.0 * shape.entries + 2.0 * SAMPLE * d * k, shape.dtype)
-        return Plan(
-            method="RandomProjection",
-            algorithm=kind,
-            bytes=sum(parts.values()) + shape.copied,
+        return Plan.of(
+            "RandomProjection",
+            kind,
+            shape,
+            {name: size for name, size in parts.items() if size},
             seconds=flops + 5e-9 * shape.entries + 1e-8 * model / size,  # the second term: checking the entries
             approximate=kind != "identity",
             model_bytes=model + 8 * d,
-            parts={name: size for name, size in parts.items() if size},
             remedy=message("ask for fewer components, or use {kind}, whose map is small", kind="hadamard"),
         )
 

@@ -8,29 +8,26 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from ...contract.fit_info import Recorder
 from ...contract.inputs import Compared, require_count
 from ...core import arrays
 from ...core.arrays import to_numpy
-from ...core.cost import check_allocation
 from ...core.errors import DataError, DisconnectedError, DisconnectedWarning
-from ...core.message import Message, Setting, message
+from ...core.message import Message, Phrase, Setting, message
 from ...core.random import seed
-from ...graph.components import by_size, components
+from ...graph.components import by_size
 from ...graph.geometry import EdgeLengths
 from ...graph.graph import Graph
-from ...graph.laplacian import FLOOR, affinity
+from ...graph.laplacian import FLOOR
 from ...graph.neighbor_rule import NEIGHBORS
-from ...graph.points import Piece, PointMetric, PointSet
+from ...graph.points import Piece
 from ...pairs.pairwise import check_symmetric
 from ...rows.object_rows import gather, packed
 from ...rows.row_source import RowSource
-from ...rows.units import Power, scaled_back
 from .graph_based import Embedded, side_by_side
 from .laplacian_map import nystrom_of
-from .placing import numbers_of_rows, points_of, training_points
+from .placing import points_of, training_points
 
 Array = Any
 
@@ -118,46 +115,6 @@ def new_affinities(model: Any) -> Callable[[Array], Array]:
     return lambda block: work(block) if sp.issparse(block) else arrays.like(work(block), block)
 
 
-def matrix_degree(model: Any) -> Power:
-    """Return the power of the rows' unit that affinities have: 1 where they are the rows."""
-    return 1 if model.affinity_ == "precomputed" else 0
-
-
-@scaled_back("affinity_matrix_")
-def affinity_matrix(model: Any) -> Array:
-    """Return the affinities of the training rows, made again when they are read; AttributeError where they are lost."""
-    check_is_fitted(model)
-    given, points = vars(model).get("given_affinities_"), None if model._fitted_pairwise else training_points(model)
-    if given is None and points is None:
-        what = "loaded" if model.affinity_ == "precomputed" else "fitted on distances"
-        raise AttributeError(f"{type(model).__name__}: a model that was {what} does not keep its affinities")
-    W = given if points is None else _of_points(model, points)
-    return W.astype(model.embedding_.dtype)
-
-
-def _of_points(model: Any, points: Array) -> Array:
-    rule, n = model._input.fitted(model), points.shape[0]
-    if model.affinity_ == "function":
-        return rule(points)
-    alone, metric = np.arange(n), PointMetric(type(model).__name__, rule, model.metric_state_)
-    start = 0 if model.random_state is None else int(seed(model.random_state).integers(2**31))
-    found = PointSet(metric, points, alone, alone)
-    hood = found.neighbors(lambda n: model.neighbors_, start=start, radius=model.radius_)
-    labels = components(hood.graph)
-    pieces = [hood.bridged(labels)[0]] if len(model.pieces_) == 1 else hood.split(labels)
-    parts = [
-        affinity(piece.graph, state["bandwidth"], state.get("least", FLOOR)).tocoo()
-        for piece, state in zip(pieces, model.pieces_, strict=True)
-    ]
-    where = [np.concatenate([p.numbers[x.coords[i]] for p, x in zip(pieces, parts, strict=True)]) for i in (0, 1)]
-    W = sp.csr_array((np.concatenate([part.data for part in parts]), where), shape=(n, n))
-    rows = numbers_of_rows(model)
-    if model.affinity_ == "rbf":
-        check_allocation(2 * 8 * len(rows) ** 2, f"the affinities of {len(rows)} rows", "fit on fewer rows")
-        W = W.toarray() + np.eye(n)
-    return W if len(rows) == n else W[rows][:, rows]
-
-
 def _between(name: str, rule: Any, block: Array, points: Array) -> Array:
     try:
         return rule(block, points)
@@ -181,7 +138,8 @@ def _checked(owner: str, given: Any, n: int) -> Any:
     W = sp.csr_array(given if sparse else values, dtype=np.float64)
     back = sp.csr_array(W.T)
     if sparse and abs(W - back).max() > _ROUNDING * values.max(initial=0.0):
-        raise DataError(f"{owner}: the affinities are not symmetric; if both measure the same, use (W + W.T) / 2")
+        mean = Phrase("use (W + W.T) / 2", "replace both by their mean")
+        raise DataError(Message(f"{owner}: the affinities are not symmetric; if both measure the same, ", mean))
     return sp.csr_array((W + back) / 2)
 
 
@@ -203,7 +161,7 @@ def _components(model: Any, W: Any, labels: Array, record: Recorder) -> tuple[An
             W = _linked(W, labels)
             told = f"the points of largest degree are linked, with {FLOOR:g} of the largest affinity"
         record.warn(f"{what}; {told}: distances between pieces mean nothing", DisconnectedWarning)
-    return W, [_piece(mine) for mine in numbers]
+    return W, [piece_of(mine) for mine in numbers]
 
 
 def _linked(W: Any, labels: Array) -> Any:
@@ -216,6 +174,7 @@ def _linked(W: Any, labels: Array) -> Any:
     return sp.csr_array(W + links + links.T)
 
 
-def _piece(numbers: Array) -> Piece:
+def piece_of(numbers: Array) -> Piece:
+    """Return a piece of which only the affinities are known."""
     nothing = Graph(np.zeros(len(numbers) + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0))
     return Piece(nothing, EdgeLengths("affinities"), numbers)

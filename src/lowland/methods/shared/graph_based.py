@@ -36,7 +36,7 @@ from .neighborhood import (
     SMALL_MAP,
     components_of_points,
     count_neighbors,
-    keep_neighborhood,
+    keep_points,
     learn_neighborhood,
     pieces_of,
     rule_of,
@@ -170,7 +170,7 @@ class GraphReducer(Reducer):
             require_count(self, rows.shape, rows.n_features, "the number of columns")
         with record.stage("neighbours"):
             hood = learn_neighborhood(self, rows, record, self._count_neighbors)
-        keep_neighborhood(self, hood, square=self._keeps_square)
+        keep_points(self, hood, hood.n_neighbors, square=self._keeps_square)
         self.n_components_, self.radius_ = components_of_points(self, n, hood.graph.n, record), hood.radius
         with record.stage("pieces"):
             pieces, labels = pieces_of(self, hood, record)
@@ -234,12 +234,11 @@ def graph_plan(model: Any, shape: DataShape, k: int, cost: EmbeddingCost, keeps_
     rows += 8 * n * n if model._pairwise and keeps_square and not shape.sparse else 0
     kept = {"graph": 12 * n * k, "anchors": rows, "embedding": 3 * 8 * n * d}
     parts = largest(parts, {**kept, **cost.parts})  # the search is over when maps are made
-    size = sum(parts.values()) + shape.copied + shape.gathered
     model_bytes = rows + 2 * 8 * n * d + 4 * n + cost.model_bytes
-    exact = not (cost.approximate or approximate(shape, name))
+    told = {"model_bytes": model_bytes, "approximate": cost.approximate or approximate(shape, name)}
     fewer = n > FEW_LANDMARKS and "landmarks" in model._parameters and not cost.approximate
     remedy = Message("use fewer rows or neighbours", _OR_LANDMARKS if fewer else "")
-    return Plan(owner, cost.algorithm, size, seconds + cost.seconds, not exact, model_bytes, parts, remedy)
+    return Plan.of(owner, cost.algorithm, shape, parts, seconds + cost.seconds, gathers=True, remedy=remedy, **told)
 
 
 def small_map(piece: Piece, n_components: int, *, keeps_lengths: bool = True) -> Embedded:

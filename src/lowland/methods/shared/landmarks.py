@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import arrays, thread_pool
 from ...core.errors import DataError
-from ...core.message import message
+from ...core.message import Message, message
 from ...core.settings import report_progress
 from ...pairs.kernels import GivenKernel, Kernel
 from ...pairs.pairwise import Array, Pairwise, against, cut, length, tiles
@@ -45,14 +45,14 @@ def memory_remedy(n: int, landmarks: Landmarks | None, count: int = 1000) -> str
     return message("use {landmarks}, or fewer rows", landmarks=count) if n > count else "use fewer rows"
 
 
-def wanted(spec: Any, n: int, *, exact_below: int, count: int, strategy: str) -> Landmarks | None:
+def landmarks_of(spec: Any, n: int, *, exact_below: int, count: int, strategy: str) -> Landmarks | None:
     """Read the parameter ``landmarks``: None is exact; "auto" is exact up to a number of rows and landmarks above.
 
     A number asks for so many by the method's own strategy, "uniform:500" names another.
 
-    >>> wanted("auto", 5000, exact_below=10_000, count=1000, strategy="uniform") is None
+    >>> landmarks_of("auto", 5000, exact_below=10_000, count=1000, strategy="uniform") is None
     True
-    >>> wanted("kmeans:50", 5000, exact_below=10_000, count=1000, strategy="uniform")
+    >>> landmarks_of("kmeans:50", 5000, exact_below=10_000, count=1000, strategy="uniform")
     Landmarks(strategy='kmeans', count=50)
     """
     if spec is None or (spec == "auto" and n <= exact_below):
@@ -76,7 +76,7 @@ class LandmarkDefaults:
     def of(self, model: Any, n: int) -> Landmarks | None:
         """Return how many landmarks a fit of n rows takes and how they are chosen; None for an exact fit."""
         count = max(self.count, 4 * (model.n_components or 0))
-        return wanted(model.landmarks, n, exact_below=self.exact_below, count=count, strategy=self.strategy)
+        return landmarks_of(model.landmarks, n, exact_below=self.exact_below, count=count, strategy=self.strategy)
 
 
 def candidates(n: int, count: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
@@ -157,7 +157,9 @@ def rpcholesky(kernel: Kernel, items: Array, count: int, rng: np.random.Generato
         report_progress("landmarks", len(chosen), count)
     if not chosen:
         raise DataError(
-            f"the kernel of every object with itself is zero (rank 0), so no landmarks can be chosen{kernel.doubt}"
+            Message(
+                "the kernel of every object with itself is zero (rank 0), so no landmarks can be chosen", kernel.doubt
+            )
         )
     return np.sort(rows[np.array(chosen)])
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...contract.fit_info import Recorder
 from ...contract.parameters import AnyOf, Choice, FunctionRule, Real, Rule
-from ...core.cost import DataShape, sparse_seconds
+from ...core.cost import sparse_seconds
 from ...core.errors import NotConvergedWarning
 from ...core.message import message
 from ...graph.graph import Graph
@@ -79,8 +79,11 @@ def about_harmonics(
     elif cut or found.residual > loose:
         known = "not determined" if cut else f"known to {found.residual:.1g} only"
         record.warn(
-            f"{name}: the eigenvectors are {known}, since their eigenvalues lie very close to others (parts of the "
-            "graph that hang together loosely, or symmetry); take more neighbours, or other n_components",
+            message(
+                f"{name}: the eigenvectors are {known}, since their eigenvalues are very close to others (weakly "
+                "connected parts of the graph, or symmetry); use more neighbours or another {n_components}",
+                n_components=...,
+            ),
             NotConvergedWarning,
         )
     remedy = message("increase {n_neighbors}, or use a larger {bandwidth}", n_neighbors=..., bandwidth=...)
@@ -141,7 +144,7 @@ def generator_degree(model: Any) -> Power:
     return 0 if np.ndim(sigma) or np.isnan(sigma) else -double_degree(model)
 
 
-def laplacian_cost(shape: DataShape, n: int, k: int, n_components: int) -> EmbeddingCost:
+def laplacian_cost(n: int, k: int, n_components: int) -> EmbeddingCost:
     """Return what eigenvectors of the Laplacian of n points with k neighbours take."""
     edges = EDGES_PER_NEIGHBOR * n * k
     parts = {"weights and Laplacian": int(4 * 12 * edges), **solve_cost(n, edges / n + 1, n_components)}

@@ -15,7 +15,7 @@ from ...core import arrays
 from ...core.cost import DataShape, Plan
 from ...core.dominance import dominance, dominant_words, only_varying
 from ...core.errors import DataError, DominantColumnWarning, NotConvergedWarning
-from ...core.message import SCALE, Message, Setting, message
+from ...core.message import DENSE, SCALE, Message, Setting, message
 from ...core.settings import memory_limit
 from ...rows.units import Units, fit_view, power, scaled_back, times
 from ...spectral import rowspace
@@ -104,9 +104,7 @@ class LinearReducer(Reducer):
         check_is_fitted(self)
         source = self._rows(X, reset=False)
         if source.sparse:
-            raise DataError(
-                "the residual of sparse rows is dense; give a dense array, X.toarray(), if it fits in memory"
-            )
+            raise DataError(Message("the residual of sparse rows is dense; give ", DENSE, " if it fits in memory"))
         there, back = self._row_map(), self._inverse_map()
         return source.map_blocks(lambda block: arrays.cast(block, np.float64) - back(there(block)), self.n_features_in_)
 
@@ -137,15 +135,8 @@ def linear_plan(
     route = rowspace.route(shape, ComponentRule(count=count)) if solver == "auto" else solver
     k = count or min(n or d, d)
     parts, seconds = rowspace.cost(route, shape, k, altered=altered)
-    plan = Plan(
-        method=type(model).__name__,
-        algorithm=route,
-        bytes=sum(parts.values()) + shape.copied,
-        seconds=seconds,
-        model_bytes=k * d * shape.dtype.itemsize + 16 * d + 40 * k,
-        parts=parts,
-        remedy=remedy or "",
-    )
+    model_bytes = k * d * shape.dtype.itemsize + 16 * d + 40 * k
+    plan = Plan.of(type(model).__name__, route, shape, parts, seconds, model_bytes=model_bytes, remedy=remedy or "")
     return _with_krylov_remedy(plan, shape, count) if remedy is None else plan
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...contract.fit_info import Recorder
 from ...core.dominance import dominance, range_words
@@ -33,11 +32,7 @@ SMALL_MAP = "classical scaling"  # of components of few points
 
 def learn_neighborhood(model: Any, rows: RowSource, record: Recorder, count: Count) -> Neighborhood:
     """Return the distinct points of the rows and their graph; ``count`` is the number of neighbours for n points."""
-    points = PointSet.of(gather(rows, sparse=True), model.metric, type(model).__name__)
-    ranges = points.ranges()
-    if ranges is not None and (words := range_words(ranges, getattr(model, "feature_names_in_", None))) is not None:
-        text = dominance(words, "so it alone decides which rows are neighbours", SCALED_METRIC)
-        record.warn(Message(Owner(type(model).__name__), text), DominantColumnWarning)
+    points = learn_points(model, rows, record)
     start = 0 if model.random_state is None else int(seed(model.random_state).integers(2**31))
     hood = points.neighbors(lambda n: count(n, record), getattr(model, "ties", "cut"), start, rule_of(model).reach)
     record.evidence |= hood.evidence()
@@ -46,12 +41,20 @@ def learn_neighborhood(model: Any, rows: RowSource, record: Recorder, count: Cou
     return hood
 
 
-def keep_neighborhood(model: Any, hood: Neighborhood, *, square: bool) -> None:
+def learn_points(model: Any, rows: RowSource, record: Recorder) -> PointSet:
+    """Return the distinct points of the rows; warn if one or two columns decide which are neighbours."""
+    points = PointSet.of(gather(rows, sparse=True), model.metric, type(model).__name__)
+    if (words := range_words(points.ranges(), getattr(model, "feature_names_in_", None))) is not None:
+        text = dominance(words, "so it alone decides which rows are neighbours", SCALED_METRIC)
+        record.warn(Message(Owner(type(model).__name__), text), DominantColumnWarning)
+    return points
+
+
+def keep_points(model: Any, points: PointSet, k: int, *, square: bool) -> None:
     """Store in a model what new rows are compared with; ``square``: also the given distances among the points."""
-    given = hood.metric.precomputed
-    model.metric_, model.metric_state_ = model._input.name(model), dict(hood.metric.state)
-    model.neighbors_, model.anchors_ = hood.n_neighbors, hood.first if given else packed(hood.points)
-    model.square_ = hood.points.copy() if given and square and not sp.issparse(hood.points) else None
+    model.metric_, model.metric_state_ = model._input.name(model), dict(points.metric.state)
+    model.neighbors_, model.anchors_ = k, points.first if points.metric.precomputed else packed(points.points)
+    model.square_ = points.dense_square() if square else None
 
 
 def pieces_of(model: Any, hood: Neighborhood, record: Recorder) -> tuple[list[Piece], Array]:
@@ -77,6 +80,7 @@ def _disconnected(model: Any, hood: Neighborhood, labels: Array, record: Recorde
         raise DisconnectedError(Message(what, "; increase ", more, use))
     record.evidence["pieces"] = len(sizes)
     if model.disconnected == "bridge":
+        hood.refuse_alone(separate=apart)  # there are no distances to bridge with
         piece, count = hood.bridged(labels)
         record.evidence["links added"] = count
         edges = "the shortest missing edge" if count == 1 else f"the {count} shortest missing edges"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ...core.errors import DataError
+from ...core.errors import DataError, NoRowsError
+from ...core.message import Message, Setting
 from ...data.scans.changed import as_array, as_floats, numeric_columns, working_type
 from ...engines import FrameTable, Piece
 from ...rows.engine_rows import EngineRows
@@ -50,6 +51,8 @@ class CollectionRows(TrainingRows):
 
     @cached_property
     def _first(self) -> pl.DataFrame:
+        if self.n_rows == 0:
+            raise NoRowsError("the table has no rows; a table needs at least one row")
         pieces = self._table.frame_pieces(learning_rows(len(self.names)))
         (found,) = self._table.engine.map(_Whole(self._changes), [next(pieces)])
         return found
@@ -91,6 +94,10 @@ class CollectionRows(TrainingRows):
         """Return the rows as a method takes them."""
         return ChangedRows(self)
 
+    def frame_table(self) -> tuple[FrameTable, Callable[[Any], pl.DataFrame], pl.DataFrame]:
+        """Return the collection, what makes the changed data frame of its rows, and that without rows."""
+        return self._table, _Frames(self._changes), as_floats(self._empty[0])
+
     def numbers(self) -> Any:
         """Return the table of the changed numbers, which an engine computes."""
         types = self.types()
@@ -115,14 +122,23 @@ class ChangedRows(EngineRows):
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "rows": None}
 
+    def frame_table(self) -> tuple[FrameTable, Callable[[Any], pl.DataFrame], pl.DataFrame]:
+        """Return the collection, what makes the changed data frame of its rows, and that without rows."""
+        assert self.rows is not None
+        return self.rows.frame_table()
+
     def require_numbers(self, owner: str) -> None:
         """Raise if there are columns of other types, which a method would take as categories."""
         assert self.rows is not None
         others = [name for name in self.rows.names if name not in numeric_columns(self.rows.types())]
         if others:
             raise DataError(
-                f"column {others[0]!r} holds categories, which {owner} does not take from a cluster: encode them with "
-                "categories='one-hot', or pass the table in memory or as a file"
+                Message(
+                    f"column {others[0]!r} holds categories, which {owner} does not take from a cluster: encode them "
+                    "with ",
+                    Setting("categories", "one-hot"),
+                    ", or pass the table in memory or as a file",
+                )
             )
 
 
@@ -145,6 +161,11 @@ class _Changing:
 class _Whole(_Changing):
     def __call__(self, piece: Piece) -> pl.DataFrame:
         return self.frame(piece.rows)[0]
+
+
+class _Frames(_Changing):
+    def __call__(self, rows: Any) -> pl.DataFrame:
+        return as_floats(self.frame(rows)[0])
 
 
 class _Numbers(_Changing):

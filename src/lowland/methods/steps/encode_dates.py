@@ -15,8 +15,6 @@ from .folds import Fold
 from .step import Step
 from .training_rows import Passes, TrainingRows
 
-Array = Any
-
 _DAY = 86_400_000_000  # microseconds
 PERIODS = {"year": 365.2425 * _DAY, "week": 7.0 * _DAY, "day": float(_DAY)}
 _MONDAY = 4 * _DAY  # 1970-01-05; weeks are counted from it

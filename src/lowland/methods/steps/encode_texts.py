@@ -28,6 +28,10 @@ Column = str | int
 _SHARE_OR_COUNT = AnyOf((Integer(1), Real(0, 1, closed=True)))
 
 
+class NoTermsError(DataError):
+    """The training texts contain no terms."""
+
+
 class EncodeTexts(Step):
     """Turn a column of texts into sparse rows: a column for each term, weighted.
 
@@ -132,15 +136,14 @@ class EncodeTexts(Step):
         """Learn terms and weights from texts, which are read once, and return their rows."""
         if not hasattr(self, "names_in_"):  # texts without a table
             self.names_in_, self.kinds_in_, self.n_features_in_ = ["x0"], [frames.CATEGORY], 1
-        self._vectorizer = self._new_vectorizer(None)
-        counts = sp.csr_array(self._counted(texts, fit=True))
+        vectorizer = self._new_vectorizer(None)
+        counts = sp.csr_array(self._count_new(vectorizer, texts))
         if counts.shape[0] == 0:
             raise DataError("EncodeTexts: there are no texts; give at least one")
         keep = self._kept(counts)
-        names = None if self.hashing else self._vectorizer.get_feature_names_out()
+        names = None if self.hashing else vectorizer.get_feature_names_out()
         self.buckets_ = keep if self.hashing else None
         self.names_out_ = [f"#{b}" for b in keep] if names is None else names[keep].tolist()
-        del self._vectorizer  # it knows all terms
         counts = counts if len(keep) == counts.shape[1] else sp.csr_array(counts[:, keep])
         counts.sort_indices()
         self.n_texts_, self.weights_ = counts.shape[0], global_weights(counts, self.features)
@@ -152,7 +155,7 @@ class EncodeTexts(Step):
         """Return the rows of texts, one by one; nothing is learned."""
         if not hasattr(self, "_vectorizer"):
             self._vectorizer = self._new_vectorizer(None if self.hashing else self.names_out_)
-        counts = sp.csr_array(self._counted(texts, fit=False))
+        counts = sp.csr_array(self._vectorizer.transform(texts))
         if self.buckets_ is not None:
             counts = sp.csr_array(counts[:, self.buckets_])
         counts.sort_indices()
@@ -172,19 +175,19 @@ class EncodeTexts(Step):
             return HashingVectorizer(n_features=self.hashing, norm=None, alternate_sign=False, **shared)
         return CountVectorizer(vocabulary=None if terms is None else {t: i for i, t in enumerate(terms)}, **shared)
 
-    def _counted(self, texts: Iterable[str], *, fit: bool) -> Any:
-        """Return the counts of terms (texts × terms)."""
-        if not fit or self.hashing:
-            return self._vectorizer.transform(texts)
+    def _count_new(self, vectorizer: Any, texts: Iterable[str]) -> Any:
+        """Return the counts of terms (texts × terms); a vectorizer that does not hash learns all terms."""
+        if self.hashing:
+            return vectorizer.transform(texts)
         try:
-            return self._vectorizer.fit_transform(texts)
+            return vectorizer.fit_transform(texts)
         except ValueError as error:
             if "empty vocabulary" not in str(error):
                 raise
             self._refuse_words()
 
     def _refuse_words(self) -> NoReturn:
-        raise DataError(
+        raise NoTermsError(
             Message(
                 "EncodeTexts: the texts contain no terms: they are empty, or all of their words are stop words or have "
                 "one letter; correct the column, or count stop words with ",
@@ -254,26 +257,26 @@ class EncodeTexts(Step):
         for number, (name, kind) in enumerate(zip(self.names_in_, self.kinds_in_, strict=True)):
             if kind != frames.CATEGORY:
                 raise DataError(f"EncodeTexts: column {name!r} holds {frame.schema[name]}, not texts", column=number)
-        self._learned_rows = self.learn(_texts(frame))
 
     def _apply(self, frame: pl.DataFrame) -> Any:
-        # fit_transform returns what the fit has made
-        made = self.__dict__.pop("_learned_rows", None)
-        if made is None:
-            made = self.encode(_texts(frame))
-            self._check_rows(made, " that the training texts have")
+        made = self.encode(_texts(frame))
+        self._check_rows(made, " that the training texts have")
         return made
 
     def fit(self, X: Any, y: Any = None) -> EncodeTexts:
         """Learn terms and weights; ``y`` is there for pipelines and not used."""
-        super().fit(X)
-        del self._learned_rows
+        self.fit_transform(X)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Learn terms and weights and return the rows of the training texts, which are read once."""
+        rows = self._fit(X)  # the column, and that it holds texts
+        with self._forgetting():
+            return self.learn(_texts(rows.whole("EncodeTexts")))
 
     def _forget(self) -> None:
         super()._forget()
-        for name in ("_vectorizer", "_learned_rows"):
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("_vectorizer", None)
 
     def _output(self, frame: Any, X: Any, named: bool) -> Any:
         return frame  # sparse rows whatever `set_output` says: tables have no sparse columns

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ...core import arrays
 from ...core.errors import CellError, DataError
 from ...core.formatting import count
-from ...core.message import Remedies
+from ...core.message import DENSE, Message, Remedies
 from ...data.cells import cell_advice
 from ...data.scans.changed import of_type, picked
 from ...rows import columns as cells
@@ -34,8 +34,11 @@ def to_frame(X: Any, owner: str) -> tuple[pl.DataFrame, bool]:
     """
     if sp.issparse(X):
         raise DataError(
-            f"{owner}: a sparse matrix was given, and steps take tables and dense arrays; use X.toarray(), or give the "
-            "sparse rows to the method"
+            Message(
+                f"{owner}: a sparse matrix was given, and steps take tables and dense arrays; use ",
+                DENSE,
+                " or give the sparse rows to the method without steps",
+            )
         )
     if isinstance(X, pl.LazyFrame):
         X = X.collect()
@@ -243,5 +246,5 @@ def positions(names: Sequence[str], wanted: Sequence[str | int], owner: str, par
         else:
             near = difflib.get_close_matches(str(item), names, n=3)
             hint = f"; similar names: {', '.join(map(repr, near))}" if near else ""
-            raise DataError(f"{owner}: {parameter} has {item!r}, which is none of the {len(names)} columns{hint}")
+            raise DataError(f"{owner}: {parameter} has {item!r}, which is not one of the {len(names)} columns{hint}")
     return list(dict.fromkeys(found))

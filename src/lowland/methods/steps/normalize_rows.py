@@ -15,8 +15,6 @@ from .folds import Check
 from .step import Step
 from .training_rows import Passes, TrainingRows
 
-Array = Any
-
 
 class NormalizeRows(Step):
     """Divide each row by its Euclidean length, so that distances between rows follow their angles.

@@ -13,9 +13,9 @@ import polars as pl
 from ...contract.fit_info import level_of_the_caller
 from ...contract.parameters import AnyOf, Choice, ColumnList, Nothing, Rule
 from ...core.errors import CellError, DataError, LowlandWarning, UnitsWarning
-from ...core.message import Message, Phrase, Remedies
+from ...core.message import Message, Phrase, Remedies, message
 from ...data.cells import cell_advice, stray_among_numbers
-from ...data.dates import ORDERS, ordered_dates
+from ...data.dates import ORDERS, compact_dates, named_months, ordered_dates
 from ...data.table import name_list
 from . import frames
 from .column_sizes import Sizes
@@ -30,13 +30,14 @@ KINDS = (frames.NUMBER, frames.CATEGORY, frames.DATE)
 TYPES = (*KINDS, *ORDERS)
 UNITS_RATIO = 300.0  # ratio of median sizes from which on another unit is suspected: 1000 less the spread of a sample
 _LISTED = 5  # columns named in a warning
+_CODINGS = (": choose ", Phrase("categories='one-hot', 'famd' or 'drop'", "--categories one-hot, famd or drop"))
 
 
 class SelectColumns(Step):
     """Choose columns by name, remember their types, and check new rows against them.
 
     New rows are matched by name, in any order. A missing column and a column of another type are errors. Values whose
-    typical size differs from that of the training rows by a factor of 300 or more, and that all lie outside their
+    typical size differs from that of the training rows by a factor of 300 or more, and most of which lie outside their
     range, give a `UnitsWarning`.
 
     Parameters
@@ -47,9 +48,9 @@ class SelectColumns(Step):
         Columns to leave out.
     types : dict or None
         Types by column name, "number", "category" or "date": numeric codes as categories, texts as numbers or as
-        dates (ISO 8601); "dmy" or "mdy": texts such as 01/02/2024 as dates, day or month first. Others are taken from
-        the table: texts and booleans are categories, except texts of which most are numbers (with cells such as <0.5
-        in between), which are an error.
+        dates (ISO 8601, 5-Jan-2024, Jan 5, 2024), and 20240105 as a date; "dmy" or "mdy": texts such as 01/02/2024 as
+        dates, day or month first. Others are taken from the table: texts and booleans are categories, except texts of
+        which most are numbers (with cells such as <0.5 in between), which are an error.
     kinds : list of str
         Types of columns that are used: "number", "category", "date".
     others : str
@@ -112,21 +113,23 @@ class SelectColumns(Step):
         chosen = [name for name in chosen if kinds[name] in (*self.kinds, frames.EMPTY)]
         if other and (self.others == "error" or not chosen):
             raise DataError(
-                f"{owner}: column {other[0]!r} holds {_WORDS[kinds[other[0]]]} ({types[other[0]]}), which this "
-                f"recipe does not use: leave it out with drop=[{other[0]!r}] or encode it"
+                message(
+                    f"{owner}: column {other[0]!r} holds {_WORDS[kinds[other[0]]]} ({types[other[0]]}), which this "
+                    "recipe does not use: leave it out with {drop} or encode it",
+                    drop=[other[0]],
+                )
             )
         if not chosen:
-            raise DataError(f"{owner}: no column is left; choose others in columns, drop or kinds")
+            text = f"{owner}: no column is left; choose others in {{columns}} or {{drop}}"
+            raise DataError(Message(message(text, columns=..., drop=...), Phrase(", or in kinds", "")))
         if other and self.others == "warn":
             listed = ", ".join(map(repr, other[:_LISTED])) + (
                 f", … ({len(other)} in all)" if len(other) > _LISTED else ""
             )
             words = " and ".join(sorted({_WORDS[kinds[name]] for name in other}))
             has_categories = any(kinds[name] == frames.CATEGORY for name in other)
-            remedy = ": choose categories='one-hot', 'famd' or 'drop'" if has_categories else ""
-            warnings.warn(
-                f"columns of {words} are left out ({listed}){remedy}", LowlandWarning, stacklevel=level_of_the_caller()
-            )
+            text = Message(f"columns of {words} are left out ({listed})", *(_CODINGS if has_categories else ()))
+            warnings.warn(text, LowlandWarning, stacklevel=level_of_the_caller())
         return chosen
 
     def _require_no_numbers_as_text(self, frame: pl.DataFrame, chosen: list[str]) -> None:
@@ -173,19 +176,19 @@ class SelectColumns(Step):
         return frame
 
     def _look_at(self, frame: pl.DataFrame) -> None:
-        """Warn of columns whose values are all far outside the training range: they may be in another unit."""
+        """Warn of columns most of whose values are far outside the training range: they may be in another unit."""
         names = self._of_kind(frames.NUMBER)
         if not names or not frame.height:
             return
         sizes = Sizes(names, frame.height)
         sizes.add(sizes.part(0, frame))
         places = [j for j, kind in enumerate(self.kinds_in_) if kind == frames.NUMBER]
-        for name, j, (low, middle, high) in zip(names, places, sizes.table, strict=True):
+        for name, j, (_, middle, _) in zip(names, places, sizes.table, strict=True):
             if np.isnan(self.middle_[j]) or np.isnan(middle):
                 continue
             ratio = middle / float(self.middle_[j])
-            larger = ratio >= UNITS_RATIO and low > self.high_[j]
-            smaller = ratio <= 1 / UNITS_RATIO and high < self.low_[j]
+            larger = ratio >= UNITS_RATIO and _most_beyond(frame[name], self.high_[j], above=True)
+            smaller = ratio <= 1 / UNITS_RATIO and _most_beyond(frame[name], self.low_[j], above=False)
             if larger or smaller:
                 factor = ratio if larger else 1 / ratio
                 times = f"{float(f'{factor:.2g}'):,.0f} times {'larger' if larger else 'smaller'}"
@@ -205,6 +208,13 @@ class SelectColumns(Step):
         return frame.with_columns(pl.col(name) == "true" for name in flags if schema[name] == pl.String)
 
 
+def _most_beyond(column: pl.Series, size: float, *, above: bool) -> bool:
+    """Return whether most values of a column that are not 0 are larger, or smaller, in size."""
+    sizes = np.abs(column.cast(pl.Float64).to_numpy())
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return 2 * int(np.count_nonzero(sizes > size if above else sizes < size)) > len(sizes)
+
+
 _WORDS = {frames.NUMBER: "numbers", frames.CATEGORY: "categories", frames.DATE: "dates", frames.OTHER: "other types"}
 
 
@@ -215,6 +225,9 @@ def _as_type(column: pl.Series, kind: str, number: int) -> pl.Series:
         return column
     if kind == frames.CATEGORY:
         return _as_text(column)
+    compact = compact_dates(column) if kind == frames.DATE and now == frames.NUMBER else None
+    if compact is not None:
+        return _all_read(column, compact, kind, number)
     if column.dtype != pl.String:
         what = "date" if kind in ORDERS else kind
         held = _WORDS.get(now, "other values")
@@ -226,14 +239,21 @@ def _as_type(column: pl.Series, kind: str, number: int) -> pl.Series:
         made = column.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
     else:
         made = _as_times(column)
-        made = made if kind == frames.DATE else made.fill_null(ordered_dates(column, kind))
+        others = (named_months(column), compact_dates(column)) if kind == frames.DATE else ()
+        for other in (*others, None if kind == frames.DATE else ordered_dates(column, kind)):
+            made = made if other is None else made.fill_null(other)
+    return _all_read(column, made, kind, number)
+
+
+def _all_read(column: pl.Series, made: pl.Series, kind: str, number: int) -> pl.Series:
+    """Return a converted column; raise for the first cell that could not be read."""
     wrong = (column.is_not_null() & made.is_null()).to_numpy()
     if wrong.any():
         i = int(np.argmax(wrong))
-        what, advice = f"{column[i]!r}, which is not a {kind},", cell_advice(column[i])
+        what, advice = f"{column[i]!r}, which is not a {kind},", cell_advice(str(column[i]))
         if kind in ORDERS:
             what = f"{column[i]!r}, which is not a date with the {'day' if kind == 'dmy' else 'month'} first,"
-        elif kind == frames.DATE:
+        elif kind == frames.DATE and column.dtype == pl.String:
             advice = _order_advice(column)
         raise CellError(what, advice, row=i, column=number, name=column.name)
     return made

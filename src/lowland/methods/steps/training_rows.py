@@ -179,7 +179,7 @@ class ScannedRows(TrainingRows):
             held.append(frame)
             if sum(part.height for part in held) >= wanted:
                 break
-        return pl.concat(held)[:size]
+        return pl.concat(held, how="vertical_relaxed")[:size]
 
     def kinds(self) -> list[str]:
         """Return what each column holds, from as many rows as it takes until every column has shown a value."""
@@ -209,7 +209,7 @@ class ScannedRows(TrainingRows):
         total = None if known is None else -(-known // size)
 
         def blocks() -> Iterator[tuple[int, pl.DataFrame]]:
-            return _numbered(cut(self.scan.frames(first), size), first)
+            return _numbered(cut(self.scan.number_frames(first), size), first)
 
         for parts in thread_pool.run(PartsOfBlock(folds, self.scan), ahead(blocks), stage="learn", total=total):
             add_parts(folds, parts)
