@@ -63,12 +63,12 @@ class BinaryScan(ArrayScan):
         assert self.n_rows is not None
         stop = self.n_rows
         opened.seek(self.offset + start * self.width * self.kind.itemsize)
-        forget = drop_behind(opened, self.file)
+        drop = drop_behind(opened, self.file)
         while start < stop:
             piece = np.empty((min(rows, stop - start), self.width), self.kind)
             self._fill(opened, piece)
             start += len(piece)
-            forget()
+            drop()
             yield piece
             del piece
 
