@@ -384,3 +384,21 @@ def test_numbers_in_one_part_and_dates_in_another_are_refused(tmp_path, suffix):
     else:
         with pytest.raises(DataError, match=r"column 'x': it contains dates and numbers; the files of one table"):
             scan(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="the system takes no advice on its page cache")
+@pytest.mark.parametrize(("memory", "dropped"), [(1 << 20, True), (1 << 40, False)], ids=["larger", "smaller"])
+def test_pages_of_a_file_larger_than_the_memory_are_dropped(memory, dropped, tmp_path, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((100_000, 128))
+    np.save(tmp_path / "x.npy", X)
+    advice = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda file, start, size, what: advice.append((start, size, what)))
+    monkeypatch.setattr("lowland.data.scans.files.physical_memory", lambda: memory)
+    table = scan(tmp_path / "x.npy")
+    np.testing.assert_array_equal(np.concatenate(list(table.arrays())), X)
+    assert bool(advice) == dropped
+    ends = [start + size for start, size, _ in advice]
+    assert [start for start, _, _ in advice[1:]] == ends[:-1]  # one after another, only what was read
+    assert all(
+        what == os.POSIX_FADV_DONTNEED and end <= X.nbytes + 128 for end, (_, _, what) in zip(ends, advice, strict=True)
+    )

@@ -152,9 +152,12 @@ def _machine_free(meminfo: Path = Path("/proc/meminfo")) -> int:
     for line in meminfo.read_text().splitlines() if meminfo.exists() else ():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
-    if not hasattr(os, "sysconf"):
-        return 2 * 2**30
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return 2 * 2**30 if (whole := physical_memory()) is None else whole // 2
+
+
+def physical_memory() -> int | None:
+    """Return the memory of the machine in bytes; None if the system does not tell."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else None
 
 
 def _cgroup_free(root: Path, membership: Path) -> int | None:

@@ -14,7 +14,7 @@ from ...core.message import Message, Setting
 from ..arrayfiles import check_array
 from ..source import Source
 from .array_scan import ArrayScan
-from .files import digest_of, require_unpacked
+from .files import digest_of, drop_behind, require_unpacked
 from .table_scan import Array, ScanOptions, Span
 
 _STRIP_BYTES = 1 << 25  # of rows taken at once from an array in Fortran order: its columns are read piece by piece
@@ -63,10 +63,12 @@ class BinaryScan(ArrayScan):
         assert self.n_rows is not None
         stop = self.n_rows
         opened.seek(self.offset + start * self.width * self.kind.itemsize)
+        drop = drop_behind(opened, self.file)
         while start < stop:
             piece = np.empty((min(rows, stop - start), self.width), self.kind)
             self._fill(opened, piece)
             start += len(piece)
+            drop()
             yield piece
             del piece
 
