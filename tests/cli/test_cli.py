@@ -63,6 +63,8 @@ def test_a_file_beyond_the_memory_limit_is_3(run: Run, table: Path) -> None:
     [
         (["reduce"], "DATA"),
         (["reduce", "table.csv", "--colour", "kind"], "--colour"),
+        (["compare", "table.csv", "--color", "kind"], "Did you mean --target?"),
+        (["reduce", "table.csv", "--labels", "kind"], "Did you mean --color?"),
         (["redcue", "table.csv"], "reduce"),
         (["reduce", "table.csv", "--method", "pac"], "did you mean pca"),
         (["reduce", "table.csv", "--components", "many"], "--components must be"),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import lowland
@@ -98,3 +99,15 @@ def test_names_that_a_table_lacks_are_an_error_in_python(tmp_path: Path, monkeyp
         lowland.data.scan("t.csv", names=["key"])
     frame = next(iter(lowland.data.scan("t.csv", names=["id"]).frames()))
     assert frame["id"].to_list() == CODES
+
+
+@pytest.mark.parametrize("steps", [[], ["--missing", "mean"]], ids=["plain", "steps"])
+def test_an_identifier_that_is_reduced_is_told(run: Any, steps: list[str]) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"a": rng.normal(size=30), "patient_id": rng.permutation(30) + 700, "b": rng.normal(size=30)})
+    frame.write_csv("t.csv")
+    said = "column 'patient_id' looks like an identifier and is reduced like the other columns"
+    first = run("reduce", "t.csv", *steps, "--out", "m.csv")
+    assert (first.code, said in first.err, "add --id patient_id" in first.err) == (0, True, True)
+    for words in (["--id", "patient_id"], ["--drop", "patient_id"], ["--columns", "a,b"]):
+        assert said not in run("reduce", "t.csv", *steps, *words, "--out", "m.csv").err

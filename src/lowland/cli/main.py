@@ -21,6 +21,8 @@ from .answer import Answer, UsageError, fail, show, show_json, warn
 from .options import HIDDEN
 from .wording import command_options, in_words
 
+_LABELS = ("--color", "--colour", "--target", "--label", "--labels", "--y")  # names of an option that users may expect
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; never raises SystemExit.
@@ -110,6 +112,8 @@ def _parser_words(error: Exception, words: Sequence[str]) -> str:
 
         known = [*known, *flags_of_method(words)]
     near = difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
+    if flag in _LABELS:  # the column of labels has another name where maps are judged than where they are drawn
+        near = [name for name in ("--target", "--color") if name in known] or near
     return f"unknown option {flag}." + (f" Did you mean {near[0]}?" if near else "")
 
 
