@@ -10,6 +10,8 @@ from ..core import arrays, thread_pool
 
 Array = Any
 
+_LEAST_ENTRY, _LARGEST_ENTRY = 1e-70, 1e70  # of a matrix that needs no scaling
+
 
 def eigh(A: Array, subset: tuple[int, int] | None = None) -> tuple[Array, Array]:
     """Return eigenvalues in ascending order and eigenvectors of a symmetric matrix.
@@ -23,16 +25,64 @@ def eigh(A: Array, subset: tuple[int, int] | None = None) -> tuple[Array, Array]
     import scipy.linalg
 
     with thread_pool.one_blas_thread():
+        found = None if subset is None else _some_pairs(A, *subset)
+        if found is not None:
+            return found
         try:
-            values, vectors = scipy.linalg.eigh(
-                A, check_finite=False, subset_by_index=subset, driver="evd" if subset is None else "evr"
-            )
+            values, vectors = scipy.linalg.eigh(A, check_finite=False, driver="evd")
         except np.linalg.LinAlgError:
             # Divide and conquer fails for some clusters of many equal values; QR iteration is slower but does not.
             values, vectors = scipy.linalg.eigh(A, driver="ev")
-            if subset is not None:
-                values, vectors = values[subset[0] : subset[1] + 1], vectors[:, subset[0] : subset[1] + 1]
-    return values, vectors
+    chosen = slice(None) if subset is None else slice(subset[0], subset[1] + 1)
+    return values[chosen], vectors[:, chosen]
+
+
+def _some_pairs(A: Array, first: int, last: int) -> tuple[Array, Array] | None:
+    """Return the pairs ``first`` to ``last`` by inverse iteration on a tridiagonal form; None where it may fail.
+
+    LAPACK's driver for some pairs (syevr) does the same, but finds their values by bisection, which takes longer than
+    all of them by QL iteration, and returns fewer pairs than were asked for among many equal values. Entries near the
+    limits of the floating point numbers need to be scaled first: they are left to the solver of all pairs.
+    """
+    from scipy.linalg import lapack
+
+    n = len(A)
+    size = float(np.max(np.abs(A))) if A.dtype == np.float64 and n > 2 else 0.0
+    if not _LEAST_ENTRY < size < _LARGEST_ENTRY:
+        return None
+    columns = A.T if A.flags.c_contiguous else A  # Fortran's order, the same matrix
+    form, d, e, tau, failed = lapack.dsytrd(columns, lower=1, lwork=int(lapack.dsytrd_lwork(n, lower=1)[0]))
+    if failed:
+        return None
+    # Where an entry beside the diagonal is rounding, the form splits into blocks with pairs of their own.
+    small = np.abs(e) <= np.finfo(np.float64).eps * np.sqrt(np.abs(d[:-1])) * np.sqrt(np.abs(d[1:]))
+    ends = np.append(np.flatnonzero(small) + 1, n)
+    starts = np.append(0, ends[:-1])
+    values = d.copy()
+    for start, end in zip(starts[ends > starts + 1], ends[ends > starts + 1], strict=True):
+        values[start:end], failed = lapack.dsterf(d[start:end], e[start : end - 1])
+        if failed:
+            return None
+    chosen = np.sort(np.argsort(values, kind="stable")[first : last + 1])  # by blocks, ascending in each
+    block = np.repeat(np.arange(1, len(ends) + 1), ends - starts)
+    splits = np.zeros(n, dtype=np.int32)
+    splits[: len(ends)] = ends
+    blocks = np.ones(n, dtype=np.int32)
+    blocks[: len(chosen)] = block[chosen]
+    vectors, failed = lapack.dstein(d, e, values[chosen], blocks, splits)
+    if failed:
+        return None
+    # QL iteration rounds more often than the vectors do: the quotients zᵀTz are closer.
+    picked = d @ (vectors * vectors) + 2 * (e @ (vectors[:-1] * vectors[1:]))
+    # The reflectors begin one row below the diagonal: the same memory from the second entry on, with n rows.
+    reflectors = form.T.reshape(-1)[1 : 1 + n * (n - 1)].reshape(n - 1, n).T
+    lwork = int(lapack.dormqr("L", "N", reflectors, tau, vectors[1:], lwork=-1)[1][0])
+    vectors[1:], _, failed = lapack.dormqr("L", "N", reflectors, tau, vectors[1:], lwork=lwork)
+    if failed:
+        return None
+    order = np.argsort(picked, kind="stable")
+    ordered = bool((order == np.arange(len(order))).all())
+    return picked[order], vectors if ordered else vectors[:, order]
 
 
 def eigh_batch(A: Array) -> tuple[Array, Array]:
