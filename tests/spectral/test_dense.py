@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 import scipy.linalg.lapack
 
-from lowland.spectral import dense
+from lowland.spectral import Dense, dense, eigen
 
 N = 300
 SPECTRA = {
@@ -68,6 +68,25 @@ def test_pairs_of_tiny_and_huge_entries(factor, subset, rng):
 )
 def test_pairs_of_matrices_that_fall_apart(A, subset):
     assert_pairs(A, subset)
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+def test_only_as_many_vectors_as_the_values_ask_for(name, rng):
+    A = turned(SPECTRA[name], rng)
+    asked = []
+
+    def enough(values):
+        asked.append(values.copy())
+        return 12
+
+    found = eigen(Dense(A, symmetric=True), 60, solver="dense", enough=enough)
+    whole = eigen(Dense(A, symmetric=True), 60, solver="dense")
+    assert found.values.shape == (60,)
+    assert found.vectors.shape == (N, 12)
+    np.testing.assert_allclose(asked[0], whole.values, atol=1e-13 * np.abs(whole.values).max())
+    np.testing.assert_allclose(found.values, whole.values, atol=1e-13 * np.abs(whole.values).max())
+    np.testing.assert_allclose(A @ found.vectors, found.vectors * found.values[:12], atol=1e-13)
+    assert found.residual < 1e-13
 
 
 def test_rows_of_either_order_give_the_same_bits(rng):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,13 @@ Array = Any
 _LEAST_ENTRY, _LARGEST_ENTRY = 1e-70, 1e70  # of a matrix that needs no scaling
 
 
-def eigh(A: Array, subset: tuple[int, int] | None = None) -> tuple[Array, Array]:
+def eigh(
+    A: Array, subset: tuple[int, int] | None = None, enough: Callable[[Array], int] | None = None
+) -> tuple[Array, Array]:
     """Return eigenvalues in ascending order and eigenvectors of a symmetric matrix.
 
-    ``subset`` = (first, last), counted from the smallest and both included.
+    ``subset`` = (first, last), counted from the smallest and both included. Of a subset, ``enough`` may say from the
+    values how many vectors are wanted, those of the largest; more may be returned.
     """
     if arrays.is_foreign(A):
         values, vectors = arrays.namespace(A).linalg.eigh(A)
@@ -25,7 +29,7 @@ def eigh(A: Array, subset: tuple[int, int] | None = None) -> tuple[Array, Array]
     import scipy.linalg
 
     with thread_pool.one_blas_thread():
-        found = None if subset is None else _some_pairs(A, *subset)
+        found = None if subset is None else _some_pairs(A, *subset, enough)
         if found is not None:
             return found
         try:
@@ -37,7 +41,7 @@ def eigh(A: Array, subset: tuple[int, int] | None = None) -> tuple[Array, Array]
     return values[chosen], vectors[:, chosen]
 
 
-def _some_pairs(A: Array, first: int, last: int) -> tuple[Array, Array] | None:
+def _some_pairs(A: Array, first: int, last: int, enough: Callable[[Array], int] | None) -> tuple[Array, Array] | None:
     """Return the pairs ``first`` to ``last`` by inverse iteration on a tridiagonal form; None where it may fail.
 
     LAPACK's driver for some pairs (syevr) does the same, but finds their values by bisection, which takes longer than
@@ -63,7 +67,10 @@ def _some_pairs(A: Array, first: int, last: int) -> tuple[Array, Array] | None:
         values[start:end], failed = lapack.dsterf(d[start:end], e[start : end - 1])
         if failed:
             return None
-    chosen = np.sort(np.argsort(values, kind="stable")[first : last + 1])  # by blocks, ascending in each
+    order = np.argsort(values, kind="stable")[first : last + 1]
+    ascending = values[order]
+    wanted = len(order) if enough is None else min(max(enough(ascending), 1), len(order))
+    chosen = np.sort(order[-wanted:])  # by blocks, ascending in each
     block = np.repeat(np.arange(1, len(ends) + 1), ends - starts)
     splits = np.zeros(n, dtype=np.int32)
     splits[: len(ends)] = ends
@@ -81,8 +88,9 @@ def _some_pairs(A: Array, first: int, last: int) -> tuple[Array, Array] | None:
     if failed:
         return None
     order = np.argsort(picked, kind="stable")
+    ascending[-wanted:] = picked[order]
     ordered = bool((order == np.arange(len(order))).all())
-    return picked[order], vectors if ordered else vectors[:, order]
+    return ascending, vectors if ordered else vectors[:, order]
 
 
 def eigh_batch(A: Array) -> tuple[Array, Array]:

@@ -18,6 +18,7 @@ References: Golub & Underwood 1977 (block Lanczos); Golub & Kahan 1965; Wu & Sim
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -346,8 +347,11 @@ def identity(n: int, reference: Array) -> Array:
     return arrays.like(np.eye(n), reference, np.float64)
 
 
-def small_symmetric(A: Operator, k: int, largest: bool) -> KrylovResult:
-    """Form the matrix and solve it by LAPACK: all of it, or only the wanted end if that is a small part."""
+def small_symmetric(A: Operator, k: int, largest: bool, enough: Callable[[Array], int] | None = None) -> KrylovResult:
+    """Form the matrix and solve it by LAPACK: all of it, or only the wanted end if that is a small part.
+
+    Of the largest end, ``enough`` may say from the k values, descending, how many vectors are wanted.
+    """
     M, products = A.dense(), 0
     if M is None:
         M, products = A.matmul(identity(A.shape[0], A.reference())), 1
@@ -359,7 +363,8 @@ def small_symmetric(A: Operator, k: int, largest: bool) -> KrylovResult:
     n, part = A.shape[0], None
     if 4 * k < n and n > 200:
         part = (n - k, n - 1) if largest else (0, k - 1)
-    values, vectors = dense.eigh((M + arrays.t(M)) / 2, part)
+    upper = None if enough is None or not largest else lambda ascending: enough(ascending[::-1])
+    values, vectors = dense.eigh((M + arrays.t(M)) / 2, part, upper)
     if largest:
         values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
     top = max(

@@ -180,9 +180,16 @@ def _leading(
     else:
         ask = min(size, 32) if wanted.share is not None else size
     kept = None if wanted.count is None else max(wanted.count, SCREE)
+
+    def enough(values: Array) -> int:
+        """Return how many vectors the rule keeps of the values, so that no others are computed."""
+        seen = replace(start, spectrum=arrays.to_numpy(values).clip(0), tolerance=least)
+        return wanted.pick(seen) or ask
+
+    picks = wanted.count is not None and wanted.rule is not None
     while True:
         name = "dense" if ask == size and solver == "auto" else solver
-        pairs = eigen(op, ask, rng=rng, solver=name, certify=kept)
+        pairs = eigen(op, ask, rng=rng, solver=name, certify=kept, enough=enough if picks and ask < size else None)
         solved = replace(
             start,
             spectrum=arrays.to_numpy(pairs.values).clip(0),

@@ -113,11 +113,13 @@ def eigen(
     tol: float | None = None,
     rng: np.random.Generator | None = None,
     certify: int | None = None,
+    enough: Callable[[Array], int] | None = None,
 ) -> Pairs:
     """Return k eigenpairs of a symmetric operator, the algebraically largest (or smallest) first.
 
     Known null vectors (``A.null``) are left out. ``solver``: auto, dense, krylov, power. The residual is measured for
-    the first ``certify`` pairs (default: all): the others may be a by-product that the caller does not keep.
+    the first ``certify`` pairs (default: all): the others may be a by-product that the caller does not keep. ``enough``
+    may say from the k largest values how many vectors are wanted: a dense solve of few pairs returns no others.
 
     >>> import numpy as np
     >>> from lowland.spectral import Dense, eigen
@@ -140,7 +142,7 @@ def eigen(
     tol = tolerance(A) if tol is None else tol
     largest = which == "largest"
     if name == "dense":
-        found = krylov.small_symmetric(A, k, largest)
+        found = krylov.small_symmetric(A, k, largest, enough)
     elif name == "krylov":
         found = krylov.lanczos(A, k, largest=largest, tol=tol, rng=rng)
     elif name == "power" and largest:
@@ -150,7 +152,8 @@ def eigen(
             f"no solver {solver!r} for the {which} eigenvalues; known: auto, dense, krylov, power (largest)"
         )
     vectors = fix_signs(found.right)
-    residual = residual_of_pairs(A, found.values[:certify], vectors[:, :certify], found.norm)
+    measured = vectors[:, :certify]
+    residual = residual_of_pairs(A, found.values[: measured.shape[1]], measured, found.norm)
     values = arrays.like(found.values, vectors)
     return Pairs(values, vectors, residual, name, found.products, found.converged, found.checked, found.ritz)
 
