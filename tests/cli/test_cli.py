@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import shlex
 import subprocess
@@ -18,9 +19,10 @@ import pytest
 import scipy.sparse
 
 import lowland
-from lowland.cli.app import COMMANDS, JSON_KEYS
+from lowland.cli.app import COMMANDS, Command
 from lowland.cli.document import document
 from lowland.cli.progress import progress_bar
+from lowland.contract.method_table import METHODS, abilities_of
 
 Run = Callable[..., Any]
 ROOT = Path(__file__).resolve().parents[2]
@@ -257,7 +259,7 @@ def test_json_has_the_documented_keys(run: Run, table: Path, model: Path) -> Non
     assert {*lines, "demo"} == {name for name in COMMANDS if not name.startswith("image ")}
     for name, words in lines.items():
         found = run(*words, "--json").json
-        assert set(found) == {"command", *JSON_KEYS[name], "warnings", "summary", "next"}, name
+        assert set(found) == {"command", *COMMANDS[name].json_keys(), "warnings", "summary", "next"}, name
         assert found["command"] == name
         assert found["next"].startswith("lowland ")
 
@@ -305,6 +307,23 @@ def test_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+
+
+def test_the_list_of_methods_imports_none() -> None:
+    code = (
+        "import sys; from lowland.cli import main; main(['methods', '--json']); "
+        "print('sklearn' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "False"
+    assert {row["name"]: row["abilities"] for row in json.loads(done.stdout)["methods"]} == {
+        row.name: sorted(abilities_of(row.load())) for row in METHODS
+    }
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_summaries_are_the_first_lines_of_the_docstrings(command: Command) -> None:
+    assert (command.load().__doc__ or "").splitlines()[0] == command.summary
 
 
 def test_as_a_process_data_and_messages_are_apart(table: Path) -> None:

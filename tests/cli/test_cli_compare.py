@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import lowland
-from lowland.cli.app import JSON_KEYS
+from lowland.cli.app import COMMANDS
 
 # The stand-in for the process of candidates that the tests of comparisons have.
 AT_ONCE = runpy.run_path(str(Path(__file__).parents[1] / "comparison" / "conftest.py"))["AtOnce"]
@@ -54,7 +54,7 @@ def test_compare_ranks_writes_and_repeats(run: Any, blobs: Path) -> None:
     done = run(*words, "--out", "t.csv", "--report", "c.html", "--record", "r.json", "--json")
     assert done.code == 0, done.err
     found = done.json
-    assert set(JSON_KEYS["compare"]) < set(found)
+    assert set(COMMANDS["compare"].json_keys()) < set(found)
     assert {row["status"] for row in found["candidates"]} == {"done"}
     assert found["recommendation"]["method"] in ("pca", "isomap")
     assert found["rows"] == {"all": 90, "compared": 90, "training": 72, "held-out": 18}

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lowland.cli.app import JSON_KEYS
+from lowland.cli.app import COMMANDS
 from lowland.dimension import estimate
 
 Run = Callable[..., Any]
@@ -28,7 +28,7 @@ def ring(tmp_path: Path) -> np.ndarray[Any, Any]:
 
 def test_the_table_is_the_librarys(run: Run, ring: np.ndarray[Any, Any]) -> None:
     found = run("dimension", "ring.csv", "--json").json
-    assert set(found) == {"command", *JSON_KEYS["dimension"], "warnings", "summary", "next"}
+    assert set(found) == {"command", *COMMANDS["dimension"].json_keys(), "warnings", "summary", "next"}
     expected = estimate(ring).to_dict()
     for key in ("linear", "nonlinear", "consensus", "scales", "plateau"):
         assert found[key] == expected[key]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lowland.cli import main
-from lowland.cli.app import COMMANDS, app, app_of
+from lowland.cli.app import COMMANDS, app_of, parser
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 
@@ -26,7 +26,7 @@ def undocumented(page: str) -> list[str]:
         text = section(page, command)
         if not text:
             missing.append(command)
-        for argument in app_of(command).assemble_argument_collection(default_parameter=app.default_parameter):
+        for argument in app_of(command).assemble_argument_collection(default_parameter=parser().default_parameter):
             if argument.name == "*":  # several options in one dataclass, each of which follows
                 continue
             if not argument.show or not (argument.parameter.help or "").strip():

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import lowland
-from lowland.cli.app import JSON_KEYS
+from lowland.cli.app import COMMANDS
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def is_png(path: Path) -> bool:
 
 
 def check_keys(found: dict[str, Any], command: str) -> None:
-    assert set(found) == {"command", *JSON_KEYS[command], "warnings", "summary", "next"}
+    assert set(found) == {"command", *COMMANDS[command].json_keys(), "warnings", "summary", "next"}
     assert found["command"] == command
     assert found["next"].startswith("lowland ")
 

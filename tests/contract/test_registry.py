@@ -7,6 +7,7 @@ import importlib.metadata
 import pickle
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 import lowland
-from lowland.contract import plugins, registry
+from lowland.contract import abilities, ability_table, plugins, registry
+from lowland.contract.method_table import Method
 from lowland.contract.parameters import parse
 from lowland.methods.linear.pca import PCA
 
@@ -795,3 +797,15 @@ def test_near_names_of_guests_are_proposed(door):
     door(("nonnegative", "sklearn.decomposition:NMF"))
     with pytest.raises(ValueError, match="did you mean nonnegative"):
         registry.method("nonegative")
+
+
+def test_the_table_of_abilities_is_up_to_date():
+    written = Path(ability_table.__file__).read_text(encoding="utf-8")
+    assert written == abilities.table(), (
+        "run: python -m lowland.contract.abilities src/lowland/contract/ability_table.py"
+    )
+
+
+def test_abilities_that_no_table_has_are_those_of_the_class():
+    row = Method("kept_rows", "PCA", "linear", "Not in the table.", module="lowland.methods.linear.pca")
+    assert row.abilities == {"inverse", "partial", "sparse", "stream"}

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
@@ -16,7 +15,6 @@ import lowland
 from lowland.graph import patches
 from lowland.graph.geometry import Coordinates, Square, products
 from lowland.graph.graph import Graph
-from lowland.graph.neighbors import neighbor_graph
 from lowland.graph.patches import (
     RIDGE,
     Patches,
@@ -294,33 +292,3 @@ def test_tangents_of_a_patch_with_a_far_member_stay_orthogonal_to_constants(rng)
     U = patches.tangents(G @ G.transpose(0, 2, 1), 2)[0]
     assert np.abs(U.sum(axis=1)).max() < 1e-12
     np.testing.assert_allclose((U.transpose(0, 2, 1) @ U)[0], np.eye(2), atol=1e-12)
-
-
-def test_nearest_along_is_dijkstra(rng, monkeypatch):
-    graph = neighbor_graph(rng.standard_normal((200, 3)), 6)
-    chosen = np.sort(rng.permutation(200)[:40])
-    D = dijkstra(graph.symmetric().csr(), indices=chosen).T
-    want = np.sort(D, axis=1)[:, :7]
-    for held in (1 << 25, 1):  # all at once, or 16 landmarks at a time
-        monkeypatch.setattr(patches, "PATHS", held)
-        numbers, lengths = patches.nearest_along(graph, chosen, 7)
-        np.testing.assert_allclose(lengths, want, rtol=1e-6)
-        np.testing.assert_allclose(np.take_along_axis(D, numbers, axis=1), want, rtol=1e-6)
-
-
-def test_the_least_of_rows_with_ties_are_the_first(rng):
-    D = rng.integers(0, 5, (300, 40)).astype(np.float32)
-    D[:150] += rng.random((150, 40), dtype=np.float32)
-    for k in (1, 7, 40):
-        np.testing.assert_array_equal(patches._least(D, k), np.argsort(D, axis=1, kind="stable")[:, :k])
-
-
-def test_weights_on_landmarks_make_up_the_points(rng):
-    X = rng.standard_normal((150, 2))
-    chosen = np.sort(rng.permutation(150)[:60])
-    near = patches.nearest_along(neighbor_graph(X, 8), chosen, 6)
-    Z = patches.landmark_weights(Coordinates(X), chosen, *near)
-    np.testing.assert_allclose(Z.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(Z.toarray()[chosen], np.eye(60))
-    inside = np.linalg.norm(X, axis=1) < 1
-    np.testing.assert_allclose((Z @ X[chosen])[inside], X[inside], atol=0.1)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics.pairwise import pairwise_kernels
 
 import lowland
-from lowland.pairs import distances, kernels
+from lowland.pairs import distance_checks, distances, kernels
 from lowland.pairs.kernels import KERNELS, GivenKernel, kernel, median_gamma, median_rows
 from lowland.pairs.pairwise import check_symmetric, square
 
@@ -145,7 +145,7 @@ def test_squares_are_checked_with_slack_for_their_precision(X):
 
 @pytest.mark.parametrize(
     ("bind", "check", "steps"),
-    [(kernel, kernels.check_function, 1), (distances.metric, distances.check_function, 20)],
+    [(kernel, kernels.check_function, 1), (distances.metric, distance_checks.check_function, 20)],
     ids=["kernel", "metric"],
 )
 def test_a_function_may_err_by_its_own_precision(X, bind, check, steps):

@@ -9,7 +9,7 @@ import argparse
 import io
 from pathlib import Path
 
-from .app import COMMANDS, JSON_KEYS, app
+from .app import COMMANDS, parser
 
 _INTRODUCTION = """\
 # The command line
@@ -43,21 +43,21 @@ def help_text(*words: str) -> str:
 
     buffer = io.StringIO()
     console = Console(file=buffer, width=88, color_system=None, force_terminal=False, legacy_windows=False)
-    app.help_print([*words], console=console)
+    parser(" ".join(words)).help_print([*words], console=console)
     return "\n".join(line.rstrip() for line in buffer.getvalue().strip().splitlines())
 
 
 def document() -> str:
     """Return the page in Markdown."""
     pieces = [_INTRODUCTION, f"```text\n{help_text()}\n```\n"]
-    for name in COMMANDS:
-        keys = "\n".join(f"| `{key}` | {meaning} |" for key, meaning in JSON_KEYS[name].items())
+    for name, command in COMMANDS.items():
+        keys = "\n".join(f"| `{key}` | {meaning} |" for key, meaning in command.json_keys().items())
         pieces.append(f"## lowland {name}\n\n```text\n{help_text(*name.split())}\n```\n")
         pieces.append(f"| JSON key | meaning |\n|---|---|\n{keys}\n")
     return "\n".join(pieces)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Write the page on the command line, made from its help texts.")
-    parser.add_argument("page", type=Path, help="the file to write, such as docs/cli.md")
-    parser.parse_args().page.write_text(document(), encoding="utf-8")
+    arguments = argparse.ArgumentParser(description="Write the page on the command line, made from its help texts.")
+    arguments.add_argument("page", type=Path, help="the file to write, such as docs/cli.md")
+    arguments.parse_args().page.write_text(document(), encoding="utf-8")

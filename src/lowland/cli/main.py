@@ -54,26 +54,33 @@ def _outcome(words: list[str]) -> int:
     with no_garbage_collection():
         from cyclopts import CycloptsError
 
-        from .app import COMMANDS, app, command_of, options_of
+        from .app import COMMANDS, command_of, options_of, parser
         from .options import Common
 
+        words = ["./-" if word == "-" else word for word in words]  # standard input: else it looks like an option
+        name = command_of(words)
+        parse = parser(name)
     debug, json = "--debug" in words, "--json" in words  # for errors while the options are parsed
     try:
-        words = ["./-" if word == "-" else word for word in words]  # standard input: else it looks like an option
-        options = options_of(words, aliases=True)
-        if "--set" in options and "--method" in options:
-            from .method_flags import as_settings
+        if name and _asks_for_help(words):
+            with no_garbage_collection():
+                parse.help_print(name.split())
+            return 0
+        with no_garbage_collection():
+            options = options_of(words, aliases=True)
+            if "--set" in options and "--method" in options:
+                from .method_flags import as_settings
 
-            words = as_settings(words, options)
-        command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+                words = as_settings(words, options)
+            command, bound, _ = parse.parse_args(words, exit_on_error=False, print_error=False)
         common = bound.arguments.get("common") or Common()
         debug, json = common.debug, common.json
-        if command in COMMANDS.values():  # help is printed even if the settings are invalid
+        if name and command is COMMANDS[name].load():  # help and version are printed even if the settings are invalid
             _check_environment()
         with _plain_warnings() as messages:
             answer = command(*bound.args, **bound.kwargs)
         if isinstance(answer, Answer):
-            show_json(command_of(words), answer, messages) if json else show(answer)
+            show_json(name, answer, messages) if json else show(answer)
         sys.stdout.flush()
         return 0
     except KeyboardInterrupt:
@@ -85,6 +92,12 @@ def _outcome(words: list[str]) -> int:
         return _failed(UsageError(f"{_parser_words(error, words)} See `{_help_for(words)}`."), debug, json)
     except Exception as error:
         return _failed(error, debug, json)
+
+
+def _asks_for_help(words: Sequence[str]) -> bool:
+    """Return whether the options contain that for help, which is printed whatever else they are."""
+    options = words[: words.index("--")] if "--" in words else words
+    return "--help" in options or "-h" in options
 
 
 def _parser_words(error: Exception, words: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..core.lazy import no_garbage_collection
+from .ability_table import ABILITIES
 
 if TYPE_CHECKING:
     from .reducer import Reducer
@@ -64,20 +65,25 @@ class Method:
         >>> sorted(find("pca", METHODS).abilities)
         ['inverse', 'partial', 'sparse', 'stream']
         """
-        cls = self.load()
-        has = {
-            "inverse": hasattr(cls, "inverse_transform"),
-            "partial": hasattr(cls, "partial_fit"),
-            "missing": cls._allow_nan,
-            "sparse": cls._allow_sparse,
-            "stream": cls._streams,
-        }
-        return frozenset(name for name, there in has.items() if there)
+        written = ABILITIES.get(self.name)
+        return abilities_of(self.load()) if written is None else frozenset(written.split())
 
     def load(self) -> type[Reducer]:
         """Import and return the class."""
         with no_garbage_collection():
             return getattr(importlib.import_module(self.module), self.class_name)  # type: ignore[no-any-return]
+
+
+def abilities_of(cls: type[Reducer]) -> frozenset[str]:
+    """Return what a class can do, in the words of `Method.abilities`."""
+    has = {
+        "inverse": hasattr(cls, "inverse_transform"),
+        "partial": hasattr(cls, "partial_fit"),
+        "missing": cls._allow_nan,
+        "sparse": cls._allow_sparse,
+        "stream": cls._streams,
+    }
+    return frozenset(name for name, there in has.items() if there)
 
 
 _TITLES = {  # of the methods whose class has another name

@@ -12,7 +12,7 @@ from typing import Any
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Import modules without garbage collections in between, which take a tenth of the time of large imports.
+    """Work without garbage collections in between, which take a tenth of the time of large imports and help texts.
 
     >>> import gc
     >>> with no_garbage_collection():

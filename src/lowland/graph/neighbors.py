@@ -25,7 +25,8 @@ from ..core import arrays, settings
 from ..core.cost import DataShape, dense_seconds
 from ..core.errors import DataError
 from ..core.message import Message, Setting
-from ..pairs.distances import check_distances, check_function, learn, row_bytes
+from ..pairs.distance_checks import check_distances, check_function
+from ..pairs.distances import learn, row_bytes
 from ..pairs.distances import metric as bind
 from ..rows.object_rows import ObjectRows, are_objects, gather
 from .blocked import FEW_ENTRIES, BlockSearcher

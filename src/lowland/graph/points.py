@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from ..core.arrays import to_numpy
 from ..core.errors import DataError
 from ..core.message import Message, Owner, Setting
-from ..pairs.distances import check_distances, check_function, learn, metric
+from ..pairs.distance_checks import check_distances, check_function
+from ..pairs.distances import learn, metric
 from .components import bridge
 from .distinct import distinct, numbered
 from .geometry import Coordinates, EdgeLengths, Geometry, Metric, Square

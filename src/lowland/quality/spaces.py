@@ -15,7 +15,7 @@ from ..core.errors import FILL, CellError, DataError
 from ..core.message import Message, Owner, Part, Phrase, Remedies, parts_of
 from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, SquareRows, measure
 from ..graph.neighbors import objects
-from ..pairs.distances import check_function
+from ..pairs.distance_checks import check_function
 from ..pairs.pairwise import cut, tiles
 from ..rows import columns
 from ..rows.object_rows import are_objects

@@ -14,7 +14,7 @@ from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning
 from ...core.formatting import count
 from ...core.message import Message, Owner, Phrase, Setting, message
-from ...pairs.distances import check_distances
+from ...pairs.distance_checks import check_distances
 from ...rows.object_rows import gather
 from ...rows.row_source import RowSource
 from ...rows.units import Units

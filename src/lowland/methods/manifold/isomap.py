@@ -15,7 +15,7 @@ from ...core.message import message
 from ...graph.geodesics import geodesic_cost, geodesics
 from ...graph.geometry import Geometry
 from ...graph.points import Piece
-from ...pairs.distances import check_size
+from ...pairs.distance_checks import check_size
 from ...rows.units import Units
 from ...spectral.distance import scale
 from ...spectral.solve_costs import square_solve_cost

@@ -18,7 +18,7 @@ from ...core.cost import dense_seconds, largest, sparse_seconds
 from ...core.errors import DataError, LowlandWarning
 from ...core.message import message
 from ...graph.geodesics import geodesic_cost
-from ...graph.patches import PATHS, landmark_weights, nearest_along
+from ...graph.landmark_weights import PATHS, landmark_weights, nearest_along
 from ...graph.points import Piece
 from ...spectral.procrustes import procrustes
 from ..shared.landmarks import uniform

@@ -17,13 +17,11 @@ from ...core.errors import DataError
 from ...core.message import Part, message
 from ...core.settings import threads
 from ...pairs import sparse
+from ...pairs.distance_checks import check_distances, check_function, check_size
 from ...pairs.distances import (
     METRICS,
     OTHER_NAMES,
     SPARSE_METRICS,
-    check_distances,
-    check_function,
-    check_size,
     learn,
     metric,
     row_bytes,

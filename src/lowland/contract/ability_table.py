@@ -1,0 +1,28 @@
+"""What the built-in methods can do; written by ``lowland.contract.abilities``, not by hand."""
+
+ABILITIES = {
+    "pca": "inverse partial sparse stream",
+    "truncated_svd": "inverse partial sparse",
+    "classical_mds": "sparse",
+    "metric_mds": "sparse",
+    "nonmetric_mds": "sparse",
+    "kernel_pca": "inverse sparse",
+    "probabilistic_pca": "inverse missing stream",
+    "lpp": "inverse sparse",
+    "npe": "inverse sparse",
+    "isomap": "inverse sparse",
+    "lle": "inverse sparse",
+    "modified_lle": "inverse sparse",
+    "hessian_lle": "inverse sparse",
+    "ltsa": "inverse sparse",
+    "laplacian_eigenmaps": "inverse sparse",
+    "diffusion_maps": "inverse sparse",
+    "mvu": "inverse sparse",
+    "ica": "inverse sparse",
+    "random_projection": "inverse sparse stream",
+    "famd": "inverse",
+    "som": "inverse sparse",
+    "autoencoder": "inverse",
+    "tsne": "sparse",
+    "umap": "sparse",
+}
