@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..core.errors import DataError
 from ..core.formatting import first_line
 from .arraytable import ArrayTable
 from .damage import damaged
+from .dates import iso_dates
 from .options import ReadOptions
 from .source import Source
 from .table import Table
@@ -40,7 +42,7 @@ def read_ndjson(source: Source, options: ReadOptions) -> Table:
         if not _of_polars(error):
             raise
         raise _bad_line(source.name, content, error) from None
-    return retyped(source.name, table_of(source.name, frame), options)
+    return _with_dates(retyped(source.name, table_of(source.name, frame), options))
 
 
 def read_json(source: Source, options: ReadOptions) -> Table:
@@ -57,7 +59,7 @@ def read_json(source: Source, options: ReadOptions) -> Table:
         if not _of_polars(error):
             raise
         raise DataError(f"{source.name} cannot be read as a table: {first_line(error)}; it must be {_SHAPES}") from None
-    return retyped(source.name, table, options)
+    return _with_dates(retyped(source.name, table, options))
 
 
 def _table(name: str, value: Any) -> Table:
@@ -83,6 +85,15 @@ def _table(name: str, value: Any) -> Table:
         raise DataError(f"{name}: a table in JSON is {_SHAPES}")
     table = table_of(name, frame)
     return Table(table.frame, name, aside=aside)
+
+
+def _with_dates(table: Table) -> Table:
+    """Return a table whose columns of ISO 8601 texts are dates: JSON has no type for them."""
+    if isinstance(table, ArrayTable):
+        return table
+    texts = [column for column in table.frame.iter_columns() if column.dtype == pl.String]
+    found = [dates for column in texts if (dates := iso_dates(column)) is not None]
+    return replace(table, frame=table.frame.with_columns(found)) if found else table
 
 
 def _columns(columns: Mapping[str, list[Any]]) -> pl.DataFrame:

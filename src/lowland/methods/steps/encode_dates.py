@@ -104,8 +104,8 @@ class EncodeDates(Step):
                 continue
             number = dates.index(name)
             if self.method == "elapsed":
-                days = (_microseconds(frame[name]) - self.first_[number]).cast(pl.Float64) / _DAY
-                out.append(days)
+                elapsed = (_microseconds(frame[name]) - self.first_[number]).cast(pl.Float64)
+                out.append(frames.quotient(elapsed, _DAY))
             else:
                 out += [wave for part in self.parts_[number] for wave in _waves(frame[name], part)]
         return pl.DataFrame([c.rename(name) for c, name in zip(out, self.names_out_, strict=True)])
@@ -196,7 +196,7 @@ def _waves(column: pl.Series, part: str) -> tuple[pl.Series, pl.Series]:
         share = (times - start).cast(pl.Int64).cast(pl.Float64) / length
     else:
         T = int(PERIODS[part])
-        share = ((_microseconds(column, local=True) - _MONDAY) % T).cast(pl.Float64) / T
+        share = frames.quotient(((_microseconds(column, local=True) - _MONDAY) % T).cast(pl.Float64), T)
     angle = share * (2 * np.pi)
     return angle.sin(), angle.cos()
 

@@ -154,6 +154,18 @@ def each_column(frame: pl.DataFrame, names: Sequence[str]) -> Iterator[Array]:
         yield column.to_numpy().astype(np.float64, copy=False)
 
 
+def quotient(column: pl.Series, divisor: float) -> pl.Series:
+    """Return a column of float64 divided by a number, correctly rounded.
+
+    polars multiplies by 1/divisor, which is infinite for the smallest divisors, and in expressions divides where a
+    chunk has one row: the last bit of a row would depend on how many rows come with it.
+
+    >>> quotient(pl.Series([6e-310, None]), 2e-310).to_list()
+    [3.0, None]
+    """
+    return column / pl.repeat(divisor, len(column), dtype=pl.Float64, eager=True)
+
+
 def with_numbers(frame: pl.DataFrame, names: Sequence[str], X: Array) -> pl.DataFrame:
     """Return the frame with new values of columns of numbers, in float32 where the column was, else float64."""
     schema = frame.schema  # made anew each time it is read

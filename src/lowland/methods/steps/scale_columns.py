@@ -74,18 +74,18 @@ class ScaleColumns(Step):
         self.scale_ = np.where((sums.low == sums.high) | ~(scale > 0), 1.0, scale)
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
-        return self._mapped(frame, lambda x, c, s: (x - c) / s)
+        return self._mapped(frame, lambda x, c, s: frames.quotient(x - c, s))
 
     def _restore(self, frame: pl.DataFrame) -> pl.DataFrame:
         return self._mapped(frame, lambda x, c, s: x * s + c)
 
-    def _mapped(self, frame: pl.DataFrame, work: Callable[[Any, float, float], Any]) -> pl.DataFrame:
+    def _mapped(self, frame: pl.DataFrame, work: Callable[[pl.Series, float, float], pl.Series]) -> pl.DataFrame:
         """Apply a function of x, c and s to each column of numbers; float32 stays float32."""
-        names, schema = self._of_kind(frames.NUMBER), frame.schema
+        columns = [frame[name] for name in self._of_kind(frames.NUMBER)]
         made = [
-            work(pl.col(name).cast(pl.Float64), float(c), float(s)).cast(
-                pl.Float32 if schema[name] == pl.Float32 else pl.Float64
+            work(column.cast(pl.Float64), float(c), float(s)).cast(
+                pl.Float32 if column.dtype == pl.Float32 else pl.Float64
             )
-            for name, c, s in zip(names, self.center_, self.scale_, strict=True)
+            for column, c, s in zip(columns, self.center_, self.scale_, strict=True)
         ]
-        return frames.replaced(frame, frame.select(made).get_columns())
+        return frames.replaced(frame, made)
