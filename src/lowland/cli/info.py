@@ -108,7 +108,7 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     rows = [*_rows(found), *_skewed(found, proposed_logarithms(data, found), following)]
     rows += _unread(data, following)
     if getattr(data, "image_shape", None) is None:  # brightness is no code
-        rows += _options(kinds)
+        rows += _options({name: kind for name, kind in kinds.items() if name in set(data.names)})
     rows += [("note", in_words(text)) for text in data.notes]
     summary = _sentence(file, found, following == NOTHING)
     if following == NOTHING and any(kind.kind == "text" for kind in kinds.values()):

@@ -238,7 +238,8 @@ def _chosen(
     from ..data.dates import is_ambiguous
     from ..data.table import not_numeric
 
-    frame, typed = table.frame, recipe.column_types()
+    typed, named = recipe.column_types(), set(table.aside.columns).intersection(columns or ())
+    frame = table.frame.hstack(table.aside.select(sorted(named)).get_columns())
     for name in (*(columns or ()), *drop, *keep.aside, *typed):
         table.column(name)  # an unknown name is an error that lists similar ones
     kinds = set(steps.steps[0][1].kinds)
@@ -277,7 +278,8 @@ def _chosen(
                 table.column(name)
                 if typed.get(name) in _DATE_TYPES and "date" not in kinds:
                     raise UsageError(f"{option}: column {name!r} is to be a date: {step_for('dates')}")
-                why = left_out.get(name, "not chosen")
+                beside = "beside the table unless --columns names it" if name in table.aside.columns else "not chosen"
+                why = left_out.get(name, beside)
                 raise UsageError(
                     f"{option}: column {name!r} is not reduced ({why}); the reduced columns are {_some(names)}"
                 )
