@@ -15,6 +15,7 @@ from ..core.command_line import command_line
 from ..core.errors import DataError, ModelFileError
 from ..data.formats import READABLE, foreign_table, format_of_bytes, listed
 from .answer import Answer
+from .next_commands import transform_command
 from .options import Common
 from .other_models import OTHER_MODELS
 from .outputs import is_table
@@ -36,7 +37,8 @@ KEYS = {
     "distance matrix), skewed (columns that logarithms make less skewed); sparse matrix: "
     "n_rows, n_columns, stored, density, missing, infinite, empty_rows, "
     "empty_columns; model: class, method, parameters, functions, format_version, lowland_version, feature_names, "
-    "n_features, fit_info, arrays, objects, bytes, output, steps (of a Pipeline: name, class, method, parameters and "
+    "n_features, fit_info, arrays, objects, bytes, output, new_rows (file and "
+    "options of `transform`, or null), steps (of a Pipeline: name, class, method, parameters and "
     "fit_info of each)",
 }
 
@@ -108,7 +110,7 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     rows = [*_rows(found), *_skewed(found, proposed_logarithms(data, found), following)]
     rows += _unread(data, following)
     if getattr(data, "image_shape", None) is None:  # brightness is no code
-        rows += _options({name: kind for name, kind in kinds.items() if name in set(data.names)})
+        rows += _options(data, found, following)
     rows += [("note", in_words(text)) for text in data.notes]
     summary = _sentence(file, found, following == NOTHING)
     if following == NOTHING and any(kind.kind == "text" for kind in kinds.values()):
@@ -130,18 +132,25 @@ def _unread(data: Table, following: str) -> list[tuple[str, str]]:
     ]
 
 
-def _options(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
-    """Return the options that read columns of few different numbers as categories, and that use dates."""
+def _options(table: Table, found: Inspection, following: str) -> list[tuple[str, str]]:
+    """Return the options that read columns of few different numbers as categories, and that use dates.
+
+    Columns that the proposed command ``following`` keeps aside are no data.
+    """
     from ..data.table import name_list
 
-    codes = [name for name, kind in kinds.items() if kind.proposed == "category"]
+    aside = set(shlex.split(following))
+    kinds = {name: kind for name, kind in table.kinds().items() if name in set(table.names)}
+    codes = [] if _are_counts(kinds, found) else [n for n, kind in kinds.items() if kind.proposed == "category"]
+    codes = [name for name in codes if name not in aside]
+    famd = "" if "--method famd" in following else " --categories famd"
     dates = [name for name, kind in kinds.items() if kind.kind == "date"]
     gaps = " --missing-category level" if any(kinds[name].missing for name in codes) else ""
     rows = []
     if codes:
         chosen = shlex.quote(name_list(codes)) if len(codes) <= _LISTED else "COLUMNS"
         which = "" if len(codes) <= _LISTED else f"{_names(codes)}: "
-        rows.append(("may be codes", f"{which}if they are, add --types category={chosen}{gaps}"))
+        rows.append(("may be codes", f"{which}if they are, add --types category={chosen}{famd}{gaps}"))
     if dates:
         rows.append(("dates", f"{_names(dates)} (left out without --dates elapsed or --dates cyclic)"))
     if unclear := [name for name in dates if len(kinds[name].formats) > 1]:
@@ -149,6 +158,13 @@ def _options(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
         day, month = (shlex.quote(f"{order}={listed}") for order in ("dmy", "mdy"))
         rows.append(("date order", f"add --types {day} if the day is first, --types {month} if the month is"))
     return rows
+
+
+def _are_counts(kinds: dict[str, ColumnKind], found: Inspection) -> bool:
+    """Return whether columns of few whole numbers are counts, since more have many: one kind of column in all."""
+    few = sum(kind.proposed == "category" for kind in kinds.values())
+    whole = sum(found.types[name] == "whole numbers" for name in kinds)
+    return few > _LISTED and whole > 2 * few
 
 
 def _columns(kinds: dict[str, ColumnKind]) -> Grid:
@@ -283,7 +299,7 @@ def _model(file: Path) -> Answer:
             f" after the steps {', '.join(s['name'] for s in before)}" if before else ""
         )
     summary = f"{file.name} is {what}, for {_takes(held)}.{_training_data(held)}"
-    following = command_line("transform", file, "NEW.csv", out="new-map.csv")
+    following = transform_command(file, held["new_rows"])
     if (other := OTHER_MODELS.get(held["class"])) is not None:
         following = command_line(other.command, file, other.argument)
     if held["functions"]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, FileSizeError, MemoryLimitError
 from .answer import UsageError, note
+from .column_notes import note_coded_labels_of_scan
 from .engine_options import EngineOptions
 from .input import Input, default_names
 from .inputs import rows_of
@@ -116,7 +117,8 @@ def opened(
 ) -> TableScan:
     """Open the table for reading in blocks; ``types`` are those of --types, ``id`` is kept as it is written.
 
-    ``keys``: keys of folders to copy. Categories of a text that begin as whole numbers are read as text: others may follow.
+    ``keys``: keys of folders to copy. Categories of a text that begin as whole numbers are read as text: others may
+    follow.
     """
     from ..data import scan
     from ..data.scans.opening import is_text
@@ -199,6 +201,8 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     }
     if left_out:
         note(f"left out: {', '.join(f'{name} ({why})' for name, why in left_out.items())}")
+    if chosen is None:
+        note_coded_labels_of_scan(table, types)
     keys = _keys(job.keep, table)
     whole = opened(job.data, job.columns.reading, types=types, id=job.keep.id, keys=keys) if table.has_names else table
     copied = _copied(job.keep, table, whole)

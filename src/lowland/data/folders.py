@@ -176,17 +176,10 @@ def key_note(keys: Collection[str]) -> tuple[str, ...]:
     """Return a note on the keys of folders, which are not reduced.
 
     >>> print(*key_note(["year", "month"]))
-    year and month are keys of the folders: they can colour or name the rows, and are not reduced unless they are named
+    year, month: keys of the folders, which are not reduced unless they are named; they can colour or name the rows
     """
-    if not keys:
-        return ()
-    *before, last = keys
-    if not before:
-        return (f"{last} is a key of the folders: it can colour or name the rows, and is not reduced unless it is named",)
-    listed = f"{', '.join(before)} and {last}"
-    return (
-        f"{listed} are keys of the folders: they can colour or name the rows, and are not reduced unless they are named",
-    )
+    rule = "of the folders, which are not reduced unless they are named; they can colour or name the rows"
+    return (f"{', '.join(keys)}: keys {rule}",) if keys else ()
 
 
 def _key_columns(keys: Mapping[str, Sequence[Any]], lengths: Sequence[int]) -> pl.DataFrame:

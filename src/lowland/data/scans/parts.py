@@ -100,7 +100,7 @@ class PartsScan(TableScan):
         return self._types | {key: pl.Series(self.keys[key]).dtype for key in self.beside}
 
     def _from(self, start: int) -> Iterator[tuple[int, TableScan, int]]:
-        """Yield the parts from a row on, with number and first row; those before are skipped if their length is known."""
+        """Yield number, part and its first row from a row on; parts before are skipped if their length is known."""
         for number, part in enumerate(self.parts):
             if start and start >= part.count():
                 start -= part.count()
