@@ -8,8 +8,6 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ..core.errors import LowlandWarning
-from ..data.coded_labels import coded_labels
-from ..data.table import name_list
 from .answer import note
 from .wording import has_option
 
@@ -17,16 +15,38 @@ if TYPE_CHECKING:
     from ..data.scans.table_scan import TableScan
     from ..data.table import Table
 
+_NAMED = 3  # columns that a note lists
 _KEEPING = ("--color", "--target")  # leave a column out of the data and colour or score by it
 
 
-def say_of_columns(table: Table, names: Sequence[str], *, famd: bool = False) -> None:
-    """Warn of identifiers, and note coded labels, that are among the columns to reduce though nobody named them.
+def say_of_columns(table: Table, names: Sequence[str], *, famd: bool = False, tails: bool = True) -> None:
+    """Warn of identifiers, and note coded labels and long tails, among the columns to reduce if nobody named them.
 
-    ``names`` are the columns that are reduced as numbers; ``famd``: the method takes categories.
+    ``names`` are the columns that are reduced as numbers; ``famd``: the method takes categories; ``tails``: no step
+    changes the tails.
     """
     _warn_of_identifiers(table, names)
     note_coded_labels(table, names, famd=famd)
+    if tails:
+        _note_long_tails(table, names)
+
+
+def _note_long_tails(table: Table, names: Sequence[str]) -> None:
+    """Note the columns in which a few large values may decide the result, with the option that shortens them."""
+    from ..data.long_tails import long_tails
+    from ..data.table import not_numeric
+
+    numbers = [name for name in names if not_numeric(table.column(name).dtype) is None and name not in table.faults]
+    found = long_tails(table, numbers)
+    if found.transform is None or not has_option("--transform"):
+        return
+    columns = found.columns
+    some = f"{', '.join(columns[:_NAMED])}{', …' if len(columns) > _NAMED else ''}"
+    which = f"column {columns[0]!r} has" if len(columns) == 1 else f"{len(columns):,} columns ({some}) have"
+    note(
+        f"{table.source}: {which} a long tail to large values, which may decide the result; to shorten "
+        f"{'it' if len(columns) == 1 else 'them'}, add --transform {shlex.quote(found.transform)}"
+    )
 
 
 def _warn_of_identifiers(table: Table, names: Sequence[str]) -> None:
@@ -56,19 +76,28 @@ def note_coded_labels(table: Table, names: Collection[str], *, famd: bool = Fals
 
     ``names`` are the columns that are reduced as numbers; ``famd``: the method takes categories.
     """
+    from ..data.coded_labels import coded_labels
+    from ..data.table import name_list
+
     found = coded_labels(table, names)
     if not found:
         return
     listed = " and ".join(f"{name!r} ({n} different values)" for name, n in found.items())
     one = len(found) == 1
-    looks = "column {} looks like a coded label and is" if one else "columns {} look like coded labels and are"
-    text = f"{table.source}: {looks.format(listed)} reduced as numbers, so rows of nearby codes count as alike; "
+    looks = (
+        f"column {listed} looks like a coded label and is reduced as a number"
+        if one
+        else f"columns {listed} look like coded labels and are reduced as numbers"
+    )
+    text = f"{table.source}: {looks}, so that rows of nearby codes count as alike; "
     first, all_of_them = next(iter(found)), shlex.quote(name_list(list(found)))
     keeping = next((option for option in _KEEPING if has_option(option)), None)
-    remedies = [f"--drop {all_of_them} to leave {'it' if one else 'them'} out"]
+    if keeping is None or not one:
+        remedies = [f"--drop {all_of_them} to leave {'it' if one else 'them'} out"]
     if keeping is not None:
         use = "colour by it" if keeping == "--color" else "score maps by it"
-        remedies.insert(0, f"{keeping} {shlex.quote(first)} to leave {'it' if one else first} out and {use}")
+        own = f"{keeping} {shlex.quote(first)} to leave {'it' if one else first} out and {use}"
+        remedies = [own] if one else [own, *remedies]
     if has_option("--types"):
         types = f"--types category={all_of_them}" + ("" if famd else " --categories famd")
         remedies.append(f"{types} to reduce {'it as a category' if one else 'them as categories'}")

@@ -34,7 +34,8 @@ KEYS = {
     "cells), missing and infinite (counts by column), names of columns that are empty, constant, non_numeric, "
     "categories, identifiers, row_numbers or duplicate_columns, dominant and dominant_pair (columns with most of the "
     "variance), duplicate_rows (their number), faults (text in columns of numbers), missing_pairs (null unless it is a "
-    "distance matrix), skewed (columns that logarithms make less skewed); sparse matrix: "
+    "distance matrix), skewed (columns that logarithms make less skewed), transform (value of "
+    "--transform that takes them, or null), further (commands for texts or images, by purpose); sparse matrix: "
     "n_rows, n_columns, stored, density, missing, infinite, empty_rows, "
     "empty_columns; model: class, method, parameters, functions, format_version, lowland_version, feature_names, "
     "n_features, fit_info, arrays, objects, bytes, output, new_rows (file and "
@@ -86,7 +87,7 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     from ..core.formatting import count
     from ..data.arraytable import SparseTable
     from ..data.inspection import inspect_matrix, inspect_table
-    from ..recipes.proposal import NOTHING, command_for_matrix, proposed_command, proposed_logarithms
+    from ..recipes.proposal import NOTHING, command_for_matrix, further_commands, proposed_command
 
     data = reading.read(file)
     if isinstance(data, SparseTable):
@@ -105,13 +106,16 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     found = inspect_table(data)
     kinds = data.kinds()
     told = {name: {**vars(kind), "stray": [vars(cell) for cell in kind.stray]} for name, kind in kinds.items()}
-    facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told}}
     following = proposed_command(data, found, str(file), reading.words())
-    rows = [*_rows(found), *_skewed(found, proposed_logarithms(data, found), following)]
+    further = {} if following.startswith("lowland pagerank") else further_commands(data, str(file), reading.words())
+    facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told, "further": further}}
+    edges = following.startswith("lowland pagerank")
+    rows = [*_rows(found), *([] if edges else _skewed(found, following))]
     rows += _unread(data, following)
-    if getattr(data, "image_shape", None) is None:  # brightness is no code
+    if getattr(data, "image_shape", None) is None and not edges:  # brightness is no code, nor are weights
         rows += _options(data, found, following)
     rows += [("note", in_words(text)) for text in data.notes]
+    rows += list(further.items())
     summary = _sentence(file, found, following == NOTHING)
     if following == NOTHING and any(kind.kind == "text" for kind in kinds.values()):
         from ..data.table import TEXTS_TO_NUMBERS
@@ -137,12 +141,13 @@ def _options(table: Table, found: Inspection, following: str) -> list[tuple[str,
 
     Columns that the proposed command ``following`` keeps aside are no data.
     """
+    from ..data.pixels import is_pixel
     from ..data.table import name_list
 
     aside = set(shlex.split(following))
     kinds = {name: kind for name, kind in table.kinds().items() if name in set(table.names)}
     codes = [] if _are_counts(kinds, found) else [n for n, kind in kinds.items() if kind.proposed == "category"]
-    codes = [name for name in codes if name not in aside]
+    codes = [name for name in codes if name not in aside and not is_pixel(name)]
     famd = "" if "--method famd" in following else " --categories famd"
     dates = [name for name, kind in kinds.items() if kind.kind == "date"]
     gaps = " --missing-category level" if any(kinds[name].missing for name in codes) else ""
@@ -250,12 +255,11 @@ def _sentence(file: Path, found: Inspection, nothing: bool) -> str:
     return f"{text}." if said else f"{text}; no problems found."
 
 
-def _skewed(found: Inspection, logarithms: str | None, following: str) -> list[tuple[str, str]]:
-    if logarithms is None:
+def _skewed(found: Inspection, following: str) -> list[tuple[str, str]]:
+    if not found.skewed:
         return []
-    text = f"{_names(found.skewed)}: a few large values may decide a map; logarithms shorten them: "
-    option = f"--transform {shlex.quote(logarithms)}"
-    return [("skewed", text + (f"see {option} below" if option in following else f"add {option}"))]
+    text = f"{_names(found.skewed)}: a few large values may decide a map; logarithms (--transform log1p=…) shorten them"
+    return [("skewed", text + (", see below" if "--transform" in shlex.split(following) else ""))]
 
 
 def _dominating(found: Inspection) -> tuple[str, str]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.command_line import command_line
 from ..data.formats import READABLE
-from ..data.table import name_list
 
 if TYPE_CHECKING:
     from .options import KeepOptions, TableOptions
@@ -54,6 +53,8 @@ class SameRows:
         ``files`` follow the table, ``first`` are options before those of the rows, ``drop`` further columns to leave
         out. An option with the name of one of the rows replaces it.
         """
+        from ..data.table import name_list
+
         words = self.columns.words()
         label = _LABEL.get(name)
         left_out = [*drop, *([self.label] if self.label is not None and label is None else [])]

@@ -295,7 +295,12 @@ def _chosen(
     if shown:
         note(f"left out: {_listed(shown)}")
     if columns is None:
-        say_of_columns(table, [name for name in names if typed.get(name, "number") == "number"], famd=famd)
+        say_of_columns(
+            table,
+            [name for name in names if typed.get(name, "number") == "number"],
+            famd=famd,
+            tails=not recipe.transform,
+        )
     return frame.select(names), left_out
 
 

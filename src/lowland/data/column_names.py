@@ -18,7 +18,7 @@ _IDENTIFIED = {  # what a row stands for: identifiers if nothing else is in the 
 }
 _LABEL = {
     *("label", "labels", "class", "classes", "species", "target", "type", "group", "diagnosis", "category", "kind"),
-    *("outcome", "cluster", "variety", "cultivar", "genus", "genre", "subtype", "y"),
+    *("outcome", "cluster", "variety", "cultivar", "genus", "genre", "subtype", "digit", "letter", "segment", "y"),
     *("diagnose", "klasse", "gruppe", "diagnostic", "classe", "groupe", "clase", "grupo", "gruppo"),
 }
 _TIME = {
