@@ -36,7 +36,7 @@ from .outputs import check_outputs
 from .preparing import steps_in_words
 from .running import run
 from .scaling import scaled_once
-from .wording import SCALED, in_words
+from .wording import SCALED, candidate_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -203,17 +203,19 @@ def compare(
     with where.running():
         found = perform(given, target, {**parameters, "engine": where.engine})
     advice = found.recommend(prefer)
-    advice = replace(advice, reasons=tuple(in_words(text) for text in advice.reasons))
+    reasons, unfit = (tuple(map(candidate_words, texts)) for texts in (advice.reasons, advice.not_good_for))
+    advice = replace(advice, reasons=reasons, not_good_for=unfit)
     same: dict[str, Any] = dict(vars(wanted)) if again is None else {"again": again}
     same |= {"prefer": prefer if prefer != "balanced" else None}
     rows = SameRows(data, chosen, id, target, hover)
     command, following = rows.command("compare", first=same, report=report), _next(rows, given, advice)
-    about |= {"command": command, "following": following}
+    about |= {"command": command, "following": following, "words": candidate_words}
+    about["repeat"] = rows.command("compare", first={"again": record or "record.json"}, report=report)
     files = _write(found, data, out, report, record, about)
     facts = _facts(found, advice, data) | files
     if found.record["data"]["dominant"] is not None and again is None and not chosen.recipe.sets_units:
         following = rows.command("compare", first={"scale": True} | {k: v for k, v in same.items() if k != "scale"})
-    return Answer(facts, str(advice), following, shown=[ranking(found, advice), *skipped(found)])
+    return Answer(facts, candidate_words(str(advice)), following, shown=[ranking(found, advice), *skipped(found)])
 
 
 def _read(data: Path, columns: TableOptions, keep: KeepOptions, metric: str, text: bool) -> Input:

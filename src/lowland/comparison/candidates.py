@@ -150,7 +150,8 @@ def _common(
     elif (metric == "seuclidean" and "scale" in has) or (kind == "categories" and name == "pca"):
         values["scale"] = True
     elif metric not in ("euclidean", "precomputed") and name not in _STRAIGHT:
-        return values, f"it compares rows by Euclidean distances, not by {metric}"
+        other = "of scaled columns" if metric == "seuclidean" else f"by {metric}"
+        return values, f"it compares rows by Euclidean distances of the columns as given, not {other}"
     if "random_state" in has:
         values["random_state"] = random_state
     return values, None
