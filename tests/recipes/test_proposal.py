@@ -125,7 +125,7 @@ def test_edges_texts_and_images_have_commands_of_their_own() -> None:
     assert proposed(edges, "links.csv") == "lowland pagerank links.csv --out links-pagerank.csv"
     numbers = Table(pl.DataFrame({"from_id": range(20), "to_id": range(5, 25)}), "links.csv")
     assert proposed(numbers, "links.csv") == "lowland pagerank links.csv --out links-pagerank.csv"
-    plain = Table(pl.DataFrame({"height": range(20), "weight": range(5, 25)}), "people.csv")
+    plain = Table(pl.DataFrame({"height": [1.5, 1.7, 1.6], "weight": [50.5, 70.0, 66.0]}), "people.csv")
     assert "lowland reduce" in proposed(plain)
     texts = Table(pl.DataFrame({"no": [f"d{i}" for i in range(9)], "text": ["wings and noses of planes"] * 9}), "t.csv")
     search = "lowland text index docs.csv --text text --id no --out docs-index.lowland"

@@ -150,8 +150,9 @@ def _common(
     elif (metric == "seuclidean" and "scale" in has) or (kind == "categories" and name == "pca"):
         values["scale"] = True
     elif metric not in ("euclidean", "precomputed") and name not in _STRAIGHT:
-        other = "of scaled columns" if metric == "seuclidean" else f"by {metric}"
-        return values, f"it compares rows by Euclidean distances of the columns as given, not {other}"
+        if metric == "seuclidean":
+            return values, "it compares rows by Euclidean distances of the columns as given, not of scaled ones"
+        return values, f"it compares rows by Euclidean distances, not by {metric}"
     if "random_state" in has:
         values["random_state"] = random_state
     return values, None

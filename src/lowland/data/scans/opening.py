@@ -188,7 +188,7 @@ def _parts(
 
     known = () if root is None else tuple(folder_keys(root, files[0].path or Path()))
     if unknown := [key for key in beside if key not in known]:
-        has = f"the keys {', '.join(known)}" if known else "no folders named key=value"
+        has = f"the keys {', '.join(known)}" if known else "no such folders"
         raise DataError(Message(f"{name}: ", Setting("keys", unknown), f": it has {has}"))
     if named := [key for key in options.columns or () if key in known]:
         raise DataError(
