@@ -127,7 +127,15 @@ def test_edges_texts_and_images_have_commands_of_their_own() -> None:
     assert proposed(numbers, "links.csv") == "lowland pagerank links.csv --out links-pagerank.csv"
     plain = Table(pl.DataFrame({"height": [1.5, 1.7, 1.6], "weight": [50.5, 70.0, 66.0]}), "people.csv")
     assert "lowland reduce" in proposed(plain)
-    texts = Table(pl.DataFrame({"no": [f"d{i}" for i in range(9)], "text": ["wings and noses of planes"] * 9}), "t.csv")
+    texts = Table(
+        pl.DataFrame(
+            {
+                "no": [f"d{i}" for i in range(9)],
+                "text": [f"wings and noses of planes in a slow and cold wind {i}" for i in range(9)],
+            }
+        ),
+        "t.csv",
+    )
     search = "lowland text index docs.csv --text text --id no --out docs-index.lowland"
     assert further_commands(texts, "docs.csv", {"sep": None, "header": False}) == {"search": search}
     assert further_commands(texts, "docs.csv", {"sep": ";"}) == {}  # which `text index` does not take

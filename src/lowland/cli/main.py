@@ -59,7 +59,8 @@ def _outcome(words: list[str]) -> int:
 
     debug, json = "--debug" in words, "--json" in words  # for errors while the options are parsed
     try:
-        words = ["./-" if word == "-" else word for word in words]  # standard input: else it looks like an option
+        before = ["", *words]  # standard input looks like an option; after --na a dash is a word for missing values
+        words = ["./-" if word == "-" and before[i] != "--na" else word for i, word in enumerate(words)]
         options = options_of(words, aliases=True)
         if "--set" in options and "--method" in options:
             from .method_flags import as_settings
