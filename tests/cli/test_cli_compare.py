@@ -82,7 +82,7 @@ def test_page_names_rows_and_shows_columns_on_hover(run: Any, blobs: Path, monke
     page = Path("c.html").read_text(encoding="utf-8")
     assert "Columns of the data in this page, for hover, colour and search: key, c1, c3, kind." in page
     assert '"17k"' in page
-    assert "--id key --hover c1,c3 --report c.html" in page
+    assert "--id key --target kind --hover c1,c3 --report c.html" in page
     assert "--hover c1,c3" in done.json["next"]
     assert "--hover requires a report: add --report FILE" in run(*words).err
     missing = run("compare", blobs, "--hover", "c9", "--report", "d.html")
@@ -200,9 +200,9 @@ def test_text_is_compared_as_categories_and_the_next_command_codes_it_alike(run:
 
     record["candidates"] = [entry for entry in record["candidates"] if entry["method"] == "kernel_pca"]
     found = lowland.Comparison(record, {})
-    columns, keep = compare.TableOptions(drop=("name",)), compare.KeepOptions()
-    given = compare._read(mixed, columns, keep, "euclidean", True)
-    following = compare._next(mixed, given, columns, found.recommend(), keep)
+    columns = compare.TableOptions(drop=("name",))
+    given = compare._read(mixed, columns, compare.KeepOptions(), "euclidean", True)
+    following = compare._next(compare.SameRows(mixed, columns), given, found.recommend())
     for command in following.split(" && "):
         assert run(*shlex.split(command)[1:]).code == 0
     table = pl.read_csv("mix-map.csv").to_numpy()

@@ -138,7 +138,7 @@ def test_folders_of_images_colour_the_map(run, tmp_path):
         Image.fromarray(rng.integers(0, 256, (8, 6), dtype=np.uint8)).save(folder / f"{i}.png")
     words, outcome = proposed(run, tmp_path / "faces")
     assert words[words.index("--color") + 1] == "folder"
-    assert "faces.lowland NEW --id file --flag --out new-map.csv" in outcome.err
+    assert "faces.lowland NEW --id file --color folder --flag --out new-map.csv" in outcome.err
 
 
 def test_codes_of_an_archive_become_the_categories_that_they_stand_for(tmp_path):

@@ -271,11 +271,14 @@ def test_partitioned_folders_and_patterns_are_one_table(tmp_path: Path, ending: 
         write_table(folder / f"part{ending}", pl.DataFrame({"x": [value, 3], "n": ["u", "v"]}))
     (tmp_path / "_SUCCESS").write_text("")
     table = read(tmp_path)
-    rows = [(1.0, "u", 2023, "a"), (3.0, "v", 2023, "a"), (2.5, "u", 2024, "b"), (3.0, "v", 2024, "b")]
-    assert table.names == ["x", "n", "year", "site"]
-    assert table.frame.rows() == rows
-    assert table.notes == ("read 2 files",)
-    assert read(str(tmp_path / "*" / "*" / f"*{ending}")).frame.rows() == rows
+    rows = [(2023, "a", 1.0, "u"), (2023, "a", 3.0, "v"), (2024, "b", 2.5, "u"), (2024, "b", 3.0, "v")]
+    assert table.names == ["x", "n"]  # keys are not reduced
+    assert table.aside.columns == ["year", "site"]
+    assert table.to_polars().rows() == rows
+    assert table.notes[0] == "read 2 files"
+    assert table.notes[1].startswith("year, site: keys of the folders, which are not reduced unless they are named")
+    assert table.select(columns=["year", "x"]).X.tolist() == [[2023, 1], [2023, 3], [2024, 2.5], [2024, 3]]
+    assert read(str(tmp_path / "*" / "*" / f"*{ending}")).to_polars().rows() == rows
     assert read(str(tmp_path / "year=2023" / "**" / f"*{ending}")).frame.rows() == [(1, "u"), (3, "v")]
     write_table(tmp_path / "year=2024" / "site=b" / f"z{ending}", pl.DataFrame({"x": [1], "m": ["u"]}))
     with pytest.raises(DataError, match=r"have different columns: 'm', 'n'"):

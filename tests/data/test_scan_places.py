@@ -119,8 +119,11 @@ def test_float32_and_float64_parts(tmp_path):
 def test_folders_that_stand_for_columns(tmp_path):
     (tmp_path / "year=2024").mkdir()
     np.save(tmp_path / "year=2024" / "0.npy", X)
-    with pytest.raises(DataError, match=r"folders named year=… stand for a column, which scan does not add"):
-        scan(tmp_path)
+    np.testing.assert_array_equal(joined(scan(tmp_path)), X)
+    assert scan(tmp_path).keys == {"year": [2024]}
+    table = data.read(tmp_path)
+    assert table.aside["year"].to_list() == [2024] * len(X)
+    np.testing.assert_array_equal(table.X, X)
     np.testing.assert_array_equal(joined(scan([tmp_path / "year=2024" / "0.npy"])), X)
 
 
@@ -261,3 +264,27 @@ def test_urls_need_their_extra(without):
     without("fsspec")
     with pytest.raises(MissingExtraError, match=r'pip install "lowland\[remote\]"'):
         scan("memory://a.npy")
+
+
+def test_keys_of_folders_are_in_frames_if_they_are_asked_for(tmp_path):
+    for year, site in ((2023, "a"), (2024, "b")):
+        folder = tmp_path / f"year={year}" / f"site={site}"
+        folder.mkdir(parents=True)
+        pl.DataFrame({"x": [1.0, float(year)], "year": [0, 0]}).write_parquet(folder / "part.parquet")
+    table = scan(tmp_path)
+    assert table.names == ["x"]  # a column with the name of a key yields to it
+    assert list(table.schema) == ["x"]
+    assert table.notes == data.read(tmp_path).notes[1:]
+    beside = scan(tmp_path, keys=["site", "year"])
+    assert beside.names == ["x"]
+    assert pl.concat(beside.frames()).rows() == [
+        (1.0, "a", 2023),
+        (2023.0, "a", 2023),
+        (1.0, "b", 2024),
+        (2024.0, "b", 2024),
+    ]
+    assert beside.fingerprint() != table.fingerprint()
+    with pytest.raises(DataError, match="year is a key of the folders"):
+        scan(tmp_path, columns=["x", "year"])
+    with pytest.raises(DataError, match=r"keys=\['month'\]: it has the keys year, site"):
+        scan(tmp_path, keys=["month"])

@@ -44,8 +44,8 @@ def test_an_exponent_that_is_none_of_a_float64(tmp_path, value):
 
 
 def test_newer_format(file, refused):
-    forge(file, lambda record: record.update(format_version=3, surprise=[1]))
-    refused(file, "newer Lowland", "format 3", "pip install -U lowland")
+    forge(file, lambda record: record.update(format_version=4, surprise=[1]))
+    refused(file, "newer Lowland", "format 4", "pip install -U lowland")
     data = file.read_bytes()
     file.write_bytes(data[:-1] + b"\x41")
     refused(file, "newer Lowland", "may also have been altered")

@@ -54,6 +54,7 @@ def test_describe(file):
         "objects": 0,
         "steps": [],
         "output": None,
+        "new_rows": None,
         "format_version": 1,
         "lowland_version": lowland.__version__,
         "feature_names": None,

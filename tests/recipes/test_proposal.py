@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from lowland.data import ArrayTable, Table, inspect_matrix, inspect_table, read
-from lowland.recipes.proposal import NOTHING, command_for_matrix, proposed_command, proposed_logarithms
+from lowland.recipes.proposal import NOTHING, command_for_matrix, further_commands, proposed_command
 
 
 def proposed(table: Table, path: str = "t.csv") -> str:
@@ -102,7 +102,43 @@ def test_logarithms_of_all_columns_are_proposed_where_most_are_skewed() -> None:
     assert "--transform" not in proposed(images)
     frame = pl.DataFrame({"dose": genes[:, 0], **{f"x{j}": rng.normal(9, 1, 60) for j in range(4)}})
     few = Table(frame, "t.csv")
-    assert proposed_logarithms(few, inspect_table(few)) == "log1p=dose"
-    assert "--transform" not in proposed(few)
+    assert inspect_table(few).transform == "log1p=dose"
+    assert "--transform log1p=dose " in proposed(few)
     signed = Table(pl.DataFrame({"a": genes[:, 0], "b": genes[:, 1], "c": genes[:, 2] - 3}), "t.csv")
-    assert proposed_logarithms(signed, inspect_table(signed)) == "log1p=a,b"
+    assert inspect_table(signed).transform == "log1p=a,b"
+    assert "--transform log1p=a,b " in proposed(signed)
+
+
+def test_scaling_is_proposed_for_the_columns_after_the_logarithms() -> None:
+    rng = np.random.default_rng(1)
+    dose, others = np.exp(2 * rng.normal(size=200)), rng.normal(9, 1, (200, 4))
+    values = {"dose": dose, **{f"x{j}": others[:, j] for j in range(4)}}
+    assert inspect_table(Table(pl.DataFrame(values), "t.csv")).dominant is not None
+    assert "--transform log1p=dose --out" in of(**values)  # nothing dominates any more
+    assert "--scale --transform log1p=dose" in of(**values, income=rng.normal(50_000, 9_000, 200))
+
+
+def test_edges_texts_and_images_have_commands_of_their_own() -> None:
+    names = [f"page{i % 7}" for i in range(20)]
+    others = [f"page{i % 5}" for i in range(20)]
+    edges = Table(pl.DataFrame({"a": names, "b": others, "n": range(20)}), "links.csv")
+    assert proposed(edges, "links.csv") == "lowland pagerank links.csv --out links-pagerank.csv"
+    numbers = Table(pl.DataFrame({"from_id": range(20), "to_id": range(5, 25)}), "links.csv")
+    assert proposed(numbers, "links.csv") == "lowland pagerank links.csv --out links-pagerank.csv"
+    plain = Table(pl.DataFrame({"height": [1.5, 1.7, 1.6], "weight": [50.5, 70.0, 66.0]}), "people.csv")
+    assert "lowland reduce" in proposed(plain)
+    texts = Table(
+        pl.DataFrame(
+            {
+                "no": [f"d{i}" for i in range(9)],
+                "text": [f"wings and noses of planes in a slow and cold wind {i}" for i in range(9)],
+            }
+        ),
+        "t.csv",
+    )
+    search = "lowland text index docs.csv --text text --id no --out docs-index.lowland"
+    assert further_commands(texts, "docs.csv", {"sep": None, "header": False}) == {"search": search}
+    assert further_commands(texts, "docs.csv", {"sep": ";"}) == {}  # which `text index` does not take
+    images = ArrayTable(np.eye(4), "faces", image_shape=(2, 2))
+    assert list(further_commands(images, "faces")) == ["eigenfaces"]
+    assert further_commands(plain, "people.csv") == {}

@@ -213,7 +213,7 @@ def test_documents_of_every_kind(tmp_path):
     assert LatentSemanticIndex(3).fit(folder).ids_[0] == "00.txt"
     with pytest.raises(DataError, match="no document named 'n77'"):
         named.similar("n77")
-    with pytest.raises(DataError, match="those of the index have names"):
+    with pytest.raises(DataError, match="the documents of the index have names; add the names of these with id='id'"):
         named.add(texts)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ..core.command_line import command_line, stem_of
+from ..core.command_line import stem_of
 from ..core.errors import DataError
 from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
@@ -20,6 +20,7 @@ from .input import Input
 from .inputs import read_input, warn_of_square
 from .model import find_method
 from .name_lists import split_names
+from .next_commands import SameRows
 from .options import (
     COMPONENTS,
     OUT,
@@ -35,7 +36,7 @@ from .outputs import check_outputs
 from .preparing import steps_in_words
 from .running import run
 from .scaling import scaled_once
-from .wording import SCALED, in_words
+from .wording import SCALED, candidate_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -202,18 +203,19 @@ def compare(
     with where.running():
         found = perform(given, target, {**parameters, "engine": where.engine})
     advice = found.recommend(prefer)
-    advice = replace(advice, reasons=tuple(in_words(text) for text in advice.reasons))
+    reasons, unfit = (tuple(map(candidate_words, texts)) for texts in (advice.reasons, advice.not_good_for))
+    advice = replace(advice, reasons=reasons, not_good_for=unfit)
     same: dict[str, Any] = dict(vars(wanted)) if again is None else {"again": again}
-    same |= {"prefer": prefer if prefer != "balanced" else None, "target": target, "id": id, "hover": hover}
-    same |= chosen.words()
-    command, following = command_line("compare", data, **same, report=report), _next(data, given, chosen, advice, keep)
-    about |= {"command": command, "following": following}
+    same |= {"prefer": prefer if prefer != "balanced" else None}
+    rows = SameRows(data, chosen, id, target, hover)
+    command, following = rows.command("compare", first=same, report=report), _next(rows, given, advice)
+    about |= {"command": command, "following": following, "words": candidate_words}
+    about["repeat"] = rows.command("compare", first={"again": record or "record.json"}, report=report)
     files = _write(found, data, out, report, record, about)
     facts = _facts(found, advice, data) | files
     if found.record["data"]["dominant"] is not None and again is None and not chosen.recipe.sets_units:
-        same.pop("scale")  # it is None: scaled columns have no dominant one
-        following = command_line("compare", data, scale=True, **same)
-    return Answer(facts, str(advice), following, shown=[ranking(found, advice), *skipped(found)])
+        following = rows.command("compare", first={"scale": True} | {k: v for k, v in same.items() if k != "scale"})
+    return Answer(facts, candidate_words(str(advice)), following, shown=[ranking(found, advice), *skipped(found)])
 
 
 def _read(data: Path, columns: TableOptions, keep: KeepOptions, metric: str, text: bool) -> Input:
@@ -407,29 +409,21 @@ def _facts(found: Comparison, advice: Recommendation, data: Path) -> dict[str, A
     }
 
 
-def _next(data: Path, given: Input, columns: TableOptions, advice: Recommendation, keep: KeepOptions) -> str:
+def _next(rows: SameRows, given: Input, advice: Recommendation) -> str:
     """Return the command that reduces all rows with the recommended method, and the steps of the comparison."""
-    from ..data.table import name_list
-
-    stem = stem_of(data)
-    mixed = _is_mixed(given)
-    chosen = columns.words()
+    stem = stem_of(rows.data)
+    mixed, unfit, coded = _is_mixed(given), list[str](), dict[str, str]()
     if (mixed and advice.method != "pca") or advice.method == "famd":  # for which `reduce` uses columns of text
         unfit = [name for name, why in given.left_out.items() if why in (_MOSTLY_UNIQUE, _WITH_GAPS)]
-        chosen = {**chosen, "drop": [*columns.drop, *(name_list([name]) for name in unfit)]}
     if mixed and advice.method not in ("famd", "pca"):  # PCA uses the columns of numbers
-        chosen["categories"] = "famd"  # as the comparison coded them
+        coded["categories"] = "famd"  # as the comparison coded them
     own = dict(advice.parameters)
-    return command_line(
+    first = {"method": advice.method, "components": own.pop("n_components", None)}
+    return rows.command(
         "reduce",
-        data,
-        method=advice.method,
-        **chosen,
-        components=own.pop("n_components", None),
-        set=[f"{name}={_text(value)}" for name, value in own.items()],
-        id=keep.id,
-        color=keep.color,
-        hover=keep.hover,
+        first={**first, "set": [f"{name}={_text(value)}" for name, value in own.items()]},
+        drop=unfit,
+        **coded,
         out=f"{stem}-map.csv",
         model=f"{stem}.lowland" if find_method(advice.method).kept else None,
         report=f"{stem}-map.html",

@@ -5,37 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.command_line import command_line
 from .answer import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .input import Input
-    from .options import KeepOptions, TableOptions
+    from .next_commands import SameRows
+    from .options import KeepOptions
 
 
 def compare_command(
-    data: Path,
-    columns: TableOptions,
+    rows: SameRows,
     *,
     famd: bool,
-    id: str | None = None,
-    target: str | None = None,
     drop: Sequence[str] = (),
     scale: bool = False,
-    **options: object,
+    **options: Any,
 ) -> str:
     """Return the command that compares methods on the same rows.
 
     ``famd``: the map was made by FAMD. With steps before the method only --categories codes columns of text for the
     other methods, and scales the numbers.
     """
-    words = {**columns.words(), "drop": [*columns.drop, *drop]}
-    if famd and columns.recipe.needed and columns.recipe.categories is None and columns.recipe.texts is None:
-        words["categories"] = "famd"
-    scaled = scale and words["categories"] != "famd"
-    return command_line("compare", data, **words, scale=scaled, id=id, target=target, **options)
+    recipe = rows.columns.recipe
+    categories = recipe.categories
+    if famd and recipe.needed and categories is None and recipe.texts is None:
+        categories = "famd"
+    scaled = scale and categories != "famd"
+    return rows.command("compare", drop=drop, categories=categories, scale=scaled, **options)
 
 
 def about_rows(given: Input, keep: KeepOptions, report: Path | None) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
-from ..core.command_line import command_line
 from .answer import Answer, UsageError
 from .figure_options import FIGURE, LookOptions, MapFigureOptions
 from .figures import draw_with, write_figure
 from .inputs import read_input, warn_of_square
+from .next_commands import SameRows
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_outputs, only_numbers
 from .running import run
@@ -143,12 +143,8 @@ def _grid(*headings: str) -> Grid:
 
 def _next(data: Path, columns: TableOptions, found: ColumnGroups, id: str | None) -> str:
     """Return a reduction of the scaled columns, without near-duplicates if there are few."""
-    from ..data.table import name_list
-
     dropped = [pair.column for pair in found.duplicates or ()]
-    words = columns.words()
-    if dropped and len(dropped) <= _ROWS and not columns.columns:
-        words["drop"] = [*columns.drop, name_list(dropped)]
-    return command_line(
-        "reduce", data, method="pca", scale=columns.recipe.scaler is None, id=id, **words, out="map.csv"
-    )
+    if len(dropped) > _ROWS or columns.columns:
+        dropped = []
+    first = {"method": "pca", "scale": columns.recipe.scaler is None}
+    return SameRows(data, columns, id).command("reduce", first=first, drop=dropped, out="map.csv")

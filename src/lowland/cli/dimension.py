@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
-from ..core.command_line import command_line
 from .answer import Answer, UsageError, note
 from .figure_options import FIGURE, LookOptions, MapFigureOptions
 from .figures import draw_with, write_figure
 from .inputs import warn_of_square
+from .next_commands import SameRows
 from .options import Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_outputs
 from .running import run
@@ -105,7 +105,7 @@ def dimension(
         "figure": figure,
     }
     how = _reduction(found, metric, scale)
-    again = command_line("reduce", data, **how, **chosen.words(), id=id or None, out="embedding.csv")
+    again = SameRows(data, chosen, id).command("reduce", first=how, out="embedding.csv")
     return Answer(facts, found.sentence, again, shown=[_grid(found)])
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
-from ..core.command_line import command_line
 from .answer import Answer, UsageError, note, warn
 from .figure_options import FIGURE, LookOptions, MapFigureOptions
 from .figures import draw_with, write_figure
 from .input import Input
 from .inputs import read_input
 from .name_lists import split_counts, split_names
+from .next_commands import SameRows
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_outputs, only_numbers
 from .running import run
@@ -195,13 +195,12 @@ def _cells(trial: Trial, title: str, mark: str) -> list[str]:
 
 def _next(data: Path, found: Downstream, columns: TableOptions, target: str, id: str | None, scale: bool) -> str:
     """Return the next command: with scaled columns if one dominates, else the components that lose nothing."""
-    words = {**columns.words(), "id": id}
+    rows = SameRows(data, columns, id, target)
     if not (scale or columns.recipe.sets_units) and any("of the variance, so" in text for text in found.warnings):
-        return command_line("downstream", data, target=target, **words, scale=True)
+        return rows.command("downstream", scale=True)
     k = found.smallest.get("pca")
     if k is not None and found.destroyed is None:
-        words |= {"color": target, "scale": scale, "out": "reduced.csv"}
-        return command_line("reduce", data, method="pca", components=k, **words)
+        return rows.command("reduce", first={"method": "pca", "components": k, "scale": scale}, out="reduced.csv")
     if found.task == "classes":
-        return command_line("compare", data, **words, target=target, scale=scale)
-    return command_line("correlations", data, **words)
+        return rows.command("compare", scale=scale)
+    return rows.command("correlations")

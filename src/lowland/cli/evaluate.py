@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from ..core.command_line import command_line
 from ..core.errors import DataError
 from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, note
@@ -19,6 +18,7 @@ from .figures import write_figure
 from .input import Input, row_names
 from .inputs import read_input, warn_of_square
 from .judged_map import JudgedMap, map_of, reading_map
+from .next_commands import SameRows
 from .options import Common, DataFile, KeepOptions, ReportOut, TableOptions
 from .outputs import check_outputs
 from .running import run
@@ -148,8 +148,8 @@ def _in_memory(asked: _Call) -> Answer:
         _write(out, points, given, options)
     judged = JudgedMap(given, Y, names, found, points, options.target, labels, options.metric, coded)
     if report is not None:
-        words = {**chosen.words(), **changed(options, *vars(options)), "out": out, "report": report}
-        command = command_line("evaluate", *asked.inputs, **words, **drawing.words())
+        words = {**changed(options, *vars(options)), "out": out, "report": report, **drawing.words()}
+        command = SameRows(asked.inputs[0], chosen).command("evaluate", *asked.inputs[1:], **words)
         judged.write_report(report, asked.inputs, command, _compare(data, chosen, options, given, names))
     if drawing.figure is not None:
         write_figure(drawing, run(lambda rows: judged.figure(drawing, rows), given))
@@ -184,7 +184,7 @@ def _in_blocks(asked: _Call) -> Answer:
     elif out is None:
         following = _again(data, asked.embedding, chosen, options, out, stream=True)
     else:
-        following = command_line("outliers", data, **chosen.words(), id=given.id, stream=True)
+        following = SameRows(data, chosen, given.id, options.target).command("outliers", stream=True)
     return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
 
 
@@ -333,23 +333,17 @@ def _again(
     """Return the same command again, with --out for the trust measures of each row."""
     same = changed(options, "id", "target", "quality_neighbors", "metric", "anchors", "seed", "x", "y")
     files = (data,) if embedding is None else (data, embedding)
-    return command_line("evaluate", *files, **columns.words(), **same, out=out or "trust.csv", stream=stream)
+    return SameRows(files[0], columns).command("evaluate", *files[1:], **same, out=out or "trust.csv", stream=stream)
 
 
 def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: Input, names: Sequence[str]) -> str:
     """Return the `compare` command for the same rows and options."""
-    from ..data.table import name_list
-
-    named = () if given.table is None else given.table.names
+    named = () if given.table is None else given.table.with_aside().columns
     id, target = (name if name in named else None for name in (options.id, options.target))
-    placed = [name for name in (options.x, options.y) if name is not None and name in named]  # they are no data
     return compare_command(
-        data,
-        columns,
+        SameRows(data, columns, id, target),
         famd=is_famd(names),
-        id=id,
-        target=target,
-        drop=[name_list(placed)] if placed else (),
+        drop=[name for name in (options.x, options.y) if name is not None and name in named],  # they are no data
         **changed(options, "quality_neighbors", "metric", "seed"),
         components=len(names) if len(names) != 2 else None,
     )

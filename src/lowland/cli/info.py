@@ -15,6 +15,7 @@ from ..core.command_line import command_line
 from ..core.errors import DataError, ModelFileError
 from ..data.formats import READABLE, foreign_table, format_of_bytes, listed
 from .answer import Answer
+from .next_commands import transform_command
 from .options import Common
 from .other_models import OTHER_MODELS
 from .outputs import is_table
@@ -33,10 +34,12 @@ KEYS = {
     "cells), missing and infinite (counts by column), names of columns that are empty, constant, non_numeric, "
     "categories, identifiers, row_numbers or duplicate_columns, dominant and dominant_pair (columns with most of the "
     "variance), duplicate_rows (their number), faults (text in columns of numbers), missing_pairs (null unless it is a "
-    "distance matrix), skewed (columns that logarithms make less skewed); sparse matrix: "
+    "distance matrix), skewed (columns that logarithms make less skewed), transform (value of "
+    "--transform that takes them, or null), further (commands for texts or images, by purpose); sparse matrix: "
     "n_rows, n_columns, stored, density, missing, infinite, empty_rows, "
     "empty_columns; model: class, method, parameters, functions, format_version, lowland_version, feature_names, "
-    "n_features, fit_info, arrays, objects, bytes, output, steps (of a Pipeline: name, class, method, parameters and "
+    "n_features, fit_info, arrays, objects, bytes, output, new_rows (file and "
+    "options of `transform`, or null), steps (of a Pipeline: name, class, method, parameters and "
     "fit_info of each)",
 }
 
@@ -84,7 +87,7 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     from ..core.formatting import count
     from ..data.arraytable import SparseTable
     from ..data.inspection import inspect_matrix, inspect_table
-    from ..recipes.proposal import NOTHING, command_for_matrix, proposed_command, proposed_logarithms
+    from ..recipes.proposal import NOTHING, command_for_matrix, further_commands, proposed_command
 
     data = reading.read(file)
     if isinstance(data, SparseTable):
@@ -103,13 +106,16 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     found = inspect_table(data)
     kinds = data.kinds()
     told = {name: {**vars(kind), "stray": [vars(cell) for cell in kind.stray]} for name, kind in kinds.items()}
-    facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told}}
     following = proposed_command(data, found, str(file), reading.words())
-    rows = [*_rows(found), *_skewed(found, proposed_logarithms(data, found), following)]
+    further = {} if following.startswith("lowland pagerank") else further_commands(data, str(file), reading.words())
+    facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told, "further": further}}
+    edges = following.startswith("lowland pagerank")
+    rows = [*_rows(found), *([] if edges else _skewed(found, following))]
     rows += _unread(data, following)
-    if getattr(data, "image_shape", None) is None:  # brightness is no code
-        rows += _options(kinds)
+    if getattr(data, "image_shape", None) is None and not edges:  # brightness is no code, nor are weights
+        rows += _options(data, found, following)
     rows += [("note", in_words(text)) for text in data.notes]
+    rows += list(further.items())
     summary = _sentence(file, found, following == NOTHING)
     if following == NOTHING and any(kind.kind == "text" for kind in kinds.values()):
         from ..data.table import TEXTS_TO_NUMBERS
@@ -130,18 +136,26 @@ def _unread(data: Table, following: str) -> list[tuple[str, str]]:
     ]
 
 
-def _options(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
-    """Return the options that read columns of few different numbers as categories, and that use dates."""
+def _options(table: Table, found: Inspection, following: str) -> list[tuple[str, str]]:
+    """Return the options that read columns of few different numbers as categories, and that use dates.
+
+    Columns that the proposed command ``following`` keeps aside are no data.
+    """
+    from ..data.pixels import is_pixel
     from ..data.table import name_list
 
-    codes = [name for name, kind in kinds.items() if kind.proposed == "category"]
+    aside = set(shlex.split(following))
+    kinds = {name: kind for name, kind in table.kinds().items() if name in set(table.names)}
+    codes = [] if _are_counts(kinds, found) else [n for n, kind in kinds.items() if kind.proposed == "category"]
+    codes = [name for name in codes if name not in aside and not is_pixel(name)]
+    famd = "" if "--method famd" in following else " --categories famd"
     dates = [name for name, kind in kinds.items() if kind.kind == "date"]
     gaps = " --missing-category level" if any(kinds[name].missing for name in codes) else ""
     rows = []
     if codes:
         chosen = shlex.quote(name_list(codes)) if len(codes) <= _LISTED else "COLUMNS"
         which = "" if len(codes) <= _LISTED else f"{_names(codes)}: "
-        rows.append(("may be codes", f"{which}if they are, add --types category={chosen}{gaps}"))
+        rows.append(("may be codes", f"{which}if they are, add --types category={chosen}{famd}{gaps}"))
     if dates:
         rows.append(("dates", f"{_names(dates)} (left out without --dates elapsed or --dates cyclic)"))
     if unclear := [name for name in dates if len(kinds[name].formats) > 1]:
@@ -149,6 +163,13 @@ def _options(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
         day, month = (shlex.quote(f"{order}={listed}") for order in ("dmy", "mdy"))
         rows.append(("date order", f"add --types {day} if the day is first, --types {month} if the month is"))
     return rows
+
+
+def _are_counts(kinds: dict[str, ColumnKind], found: Inspection) -> bool:
+    """Return whether columns of few whole numbers are counts, since more have many: one kind of column in all."""
+    few = sum(kind.proposed == "category" for kind in kinds.values())
+    whole = sum(found.types[name] == "whole numbers" for name in kinds)
+    return few > _LISTED and whole > 2 * few
 
 
 def _columns(kinds: dict[str, ColumnKind]) -> Grid:
@@ -234,12 +255,11 @@ def _sentence(file: Path, found: Inspection, nothing: bool) -> str:
     return f"{text}." if said else f"{text}; no problems found."
 
 
-def _skewed(found: Inspection, logarithms: str | None, following: str) -> list[tuple[str, str]]:
-    if logarithms is None:
+def _skewed(found: Inspection, following: str) -> list[tuple[str, str]]:
+    if not found.skewed:
         return []
-    text = f"{_names(found.skewed)}: a few large values may decide a map; logarithms shorten them: "
-    option = f"--transform {shlex.quote(logarithms)}"
-    return [("skewed", text + (f"see {option} below" if option in following else f"add {option}"))]
+    text = f"{_names(found.skewed)}: a few large values may decide a map; logarithms (--transform log1p=…) shorten them"
+    return [("skewed", text + (", see below" if "--transform" in shlex.split(following) else ""))]
 
 
 def _dominating(found: Inspection) -> tuple[str, str]:
@@ -283,7 +303,7 @@ def _model(file: Path) -> Answer:
             f" after the steps {', '.join(s['name'] for s in before)}" if before else ""
         )
     summary = f"{file.name} is {what}, for {_takes(held)}.{_training_data(held)}"
-    following = command_line("transform", file, "NEW.csv", out="new-map.csv")
+    following = transform_command(file, held["new_rows"])
     if (other := OTHER_MODELS.get(held["class"])) is not None:
         following = command_line(other.command, file, other.argument)
     if held["functions"]:

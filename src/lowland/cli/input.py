@@ -143,7 +143,7 @@ def require_columns(table: Table, wanted: Sequence[str], *, filled: bool = False
 
     ``filled``: the model fills missing values.
     """
-    there = table.names
+    there = [*table.names, *table.aside.columns]
     missing = [name for name in wanted if name not in there]
     if not missing:
         return

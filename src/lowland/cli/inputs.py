@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import DataError, DistanceMatrixWarning, LowlandWarning
 from ..core.message import Message
 from .answer import UsageError, note
+from .column_notes import say_of_columns
 from .input import Input, default_names, has_names, require_columns, step_for
 from .name_lists import split_names
 from .options import KeepOptions, TableOptions
@@ -70,10 +71,7 @@ def read_input(
     if needed:
         from .preparing import prepared
 
-        given = prepared(table, method, columns.recipe, keep, chosen, drop or (), scale=scale)
-        if chosen is None:
-            _warn_of_identifiers(table, given.names or ())
-        return given
+        return prepared(table, method, columns.recipe, keep, chosen, drop or (), scale=scale)
     if chosen is not None and not categories:
         _refuse_text(table, chosen)
     choose = table.select_mixed if categories and not _only_numbers(table) else table.select
@@ -81,7 +79,7 @@ def read_input(
     _note_left_out(selection)
     if chosen is None:
         _warn_of_row_numbers(table, selection)
-        _warn_of_identifiers(table, selection.names)
+        say_of_columns(table, selection.names, famd=categories)
     return replace(rows_of(table, selection), id=keep.id)
 
 
@@ -260,28 +258,6 @@ def _warn_of_row_numbers(table: Table, selection: Selection | MixedSelection) ->
             LowlandWarning,
             stacklevel=3,
         )
-
-
-def _warn_of_identifiers(table: Table, names: Sequence[str]) -> None:
-    """Warn if a column that is named as an identifier, and differs in each row, is reduced with the others."""
-    from ..data.column_names import called_identifier
-    from ..data.kinds import column_kind
-    from ..data.squares import row_numbers
-
-    counted = row_numbers(table)
-    for name in table.names:
-        if (
-            name in names
-            and name != counted
-            and called_identifier(name)
-            and column_kind(table.column(name)).kind == "id"
-        ):
-            warnings.warn(
-                f"{table.source}: column {name!r} looks like an identifier and is reduced like the other columns; to "
-                f"keep it beside the coordinates, add --id {shlex.quote(name)}",
-                LowlandWarning,
-                stacklevel=3,
-            )
 
 
 def _dense(table: Table, selection: Selection) -> Input:

@@ -57,7 +57,8 @@ def _outcome(words: list[str]) -> int:
         from .app import COMMANDS, command_of, options_of, parser
         from .options import Common
 
-        words = ["./-" if word == "-" else word for word in words]  # standard input: else it looks like an option
+        before = ["", *words]  # standard input looks like an option; after --na a dash is a word for missing values
+        words = ["./-" if word == "-" and before[i] != "--na" else word for i, word in enumerate(words)]
         name = command_of(words)
         parse = parser(name)
     debug, json = "--debug" in words, "--json" in words  # for errors while the options are parsed

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
-from ..core.command_line import command_line
 from .answer import Answer, UsageError, note
 from .figure_options import MapFigureOptions
 from .figures import background_naming, flagged_map, write_figure
 from .input import Input, row_names
 from .inputs import dominated, warn_of_square
+from .next_commands import SameRows
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_kept, check_outputs
 from .preparing import columns_before_mixing
+from .reading_options import ReadingOptions
 from .running import run
 from .scaling import scaled_once
 from .scanned_input import read_or_scan, scanned_names
@@ -131,18 +133,21 @@ def outliers(
     if drawing.figure is not None:
         write_figure(drawing, run(lambda rows: flagged_map(rows, found, drawing, metric, scale), given))
     facts = {"data": data, **found.to_dict(), "out": out, "keep": keep, "figure": drawing.figure}
-    chosen = {**columns.words(), "id": id or None}
+    rows = SameRows(data, columns, id)
     changed = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
     unclear = found.may_be_a_group or found.ranking is not None  # do not suggest removing such rows
     if pairwise:
-        following = command_line("reduce", data, method="classical_mds", set="metric=precomputed", out="flat.csv")
+        first = {"method": "classical_mds", "set": "metric=precomputed"}
+        following = rows.command("reduce", first=first, out="flat.csv")
     elif not (scale or columns.recipe.sets_units) and metric in ("euclidean", "sqeuclidean") and dominated(given):
-        following = command_line("outliers", data, **chosen, **changed, scale=True)
+        following = rows.command("outliers", **changed, scale=True)
     elif len(found) and not unclear and keep is None and given.table is not None:
         clean = "clean.csv" if data.name != "clean.csv" else "cleaner.csv"
-        following = command_line("outliers", data, **chosen, scale=scale, **changed, keep=clean)
+        following = rows.command("outliers", scale=scale, **changed, keep=clean)
     else:
-        following = command_line("reduce", keep or data, **chosen, scale=scale, out="flat.csv")
+        if keep is not None:  # written as Lowland writes tables, whatever the form of the data
+            rows = SameRows(keep, replace(columns, reading=ReadingOptions()), id)
+        following = rows.command("reduce", scale=scale, out="flat.csv")
     return Answer(facts, _summary(found, keep), following, shown=_shown(found))
 
 

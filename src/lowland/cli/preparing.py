@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import DataError, LowlandWarning
 from ..core.message import CountedItem, Message, Setting, parts_of, settings_of
 from .answer import UsageError, note
+from .column_notes import say_of_columns
 from .input import Input, require_columns, row_names, step_for
 from .name_lists import split_names
 from .other_models import OTHER_MODELS
@@ -48,7 +49,8 @@ def prepared(
         frame, left_out = chosen_texts(table, keep, columns, drop)
         steps.steps[0][1].set_params(columns=list(frame.columns))
     else:
-        frame, left_out = _chosen(table, recipe, steps, keep, columns, drop)
+        famd = recipe.categories is not None or "category" in steps.steps[0][1].kinds
+        frame, left_out = _chosen(table, recipe, steps, keep, columns, drop, famd=famd)
     if recipe.missing == "drop-rows":
         table, frame = _without_gaps(table, frame)
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table, left_out, keep.id)
@@ -233,12 +235,15 @@ def _chosen(
     keep: KeepOptions,
     columns: Sequence[str] | None,
     drop: Sequence[str],
+    *,
+    famd: bool = False,
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return the columns for the steps, and the others, each with the reason."""
+    """Return the columns for the steps, and the others, each with the reason; ``famd``: the method takes categories."""
     from ..data.dates import is_ambiguous
     from ..data.table import not_numeric
 
-    frame, typed = table.frame, recipe.column_types()
+    typed, named = recipe.column_types(), set(table.aside.columns).intersection(columns or ())
+    frame = table.frame.hstack(table.aside.select(sorted(named)).get_columns())
     for name in (*(columns or ()), *drop, *keep.aside, *typed):
         table.column(name)  # an unknown name is an error that lists similar ones
     kinds = set(steps.steps[0][1].kinds)
@@ -277,7 +282,10 @@ def _chosen(
                 table.column(name)
                 if typed.get(name) in _DATE_TYPES and "date" not in kinds:
                     raise UsageError(f"{option}: column {name!r} is to be a date: {step_for('dates')}")
-                why = left_out.get(name, "not chosen")
+                beside = "beside the table unless --columns names it" if name in table.aside.columns else "not chosen"
+                why = left_out.get(name, beside)
+                if typed.get(name) == "category" and why == "text":
+                    raise UsageError(f"{option}: column {name!r} is to be a category: {step_for('text')}")
                 raise UsageError(
                     f"{option}: column {name!r} is not reduced ({why}); the reduced columns are {_some(names)}"
                 )
@@ -286,6 +294,13 @@ def _chosen(
     shown = {name: why for name, why in left_out.items() if why not in ("kept aside", "dropped", "not chosen")}
     if shown:
         note(f"left out: {_listed(shown)}")
+    if columns is None:
+        say_of_columns(
+            table,
+            [name for name in names if typed.get(name, "number") == "number"],
+            famd=famd,
+            tails=not recipe.transform,
+        )
     return frame.select(names), left_out
 
 

@@ -117,10 +117,6 @@ class ReadingOptions:
         words |= {"no_header": self.header is False, "no_units": self.units is False}
         return words | {"header": bool(self.header), "units": bool(self.units)}
 
-    def dialect(self) -> dict[str, Any]:
-        """Return the options for a command line that reads another file of the same form."""
-        return {name: value for name, value in self.words().items() if name not in ("format", "sheet", "text", "image")}
-
 
 @dataclass(frozen=True)
 class _NamingOptions(ReadingOptions):

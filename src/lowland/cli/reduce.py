@@ -110,10 +110,11 @@ def reduce(
             f"--model {model}: {options.method} is a plugin, and model files contain neither code nor pickles; remove "
             "--model. In Python, save such a model with pickle or joblib (loading one can run code)"
         )
-    job = Job(data, options, chosen, keep or KeepOptions(), out, model, report, align_to, supplementary_rows, drawing)
     where = engine or LOCAL
     where.check()
     how = replace(stream or NO_STREAM, engine=where)
+    kept, laid = keep or KeepOptions(), (align_to, supplementary_rows)
+    job = Job(data, options, chosen, kept, out, model, report, *laid, drawing, how)
     if how.streams:
         return perform_stream(job, how)
     most = how.sample if out is not None else None  # rows that are fitted in memory at any rate
@@ -128,7 +129,7 @@ def perform_stream(job: Job, stream: StreamOptions) -> Answer:
 
     done = reduce_stream(job, stream)
     if job.model is not None:
-        save(done.model, job.model)
+        save(done.model, job.model, new_rows=job.new_rows(flag=False))
     if job.report is not None or job.figure.figure is not None:
         made = sampled(job, stream, done)
         if job.report is not None:
@@ -179,7 +180,7 @@ def perform(job: Job) -> Answer:
     if job.out is not None:
         write_table(job.out, frame)
     if job.model is not None:
-        save(with_steps(made.fitted, made.given, made.after), job.model)
+        save(with_steps(made.fitted, made.given, made.after), job.model, new_rows=job.new_rows(flag=made.can_judge))
     if job.report is not None and page is not None:
         from ..report.html import write_page
 

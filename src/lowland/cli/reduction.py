@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.command_line import command_line, stem_of
-from ..data.formats import READABLE
+from ..core.command_line import stem_of
 from .answer import note
 from .comparing import compare_command
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import DrawnMap, draw
 from .input import Input, columns_in_words, row_names
 from .model import find_method
+from .next_commands import SameRows, new_rows_of, transform_command
 from .options import KeepOptions, MethodOptions, TableOptions
 from .preparing import mixed_columns, steps_in_words
 from .read_cells import cells_in_words
+from .stream_options import NO_STREAM, StreamOptions
 from .wording import in_words
 
 if TYPE_CHECKING:
@@ -43,25 +44,31 @@ class Job:
     align_to: Path | None = None
     supplementary_rows: Path | None = None
     figure: FigureOptions = NO_FIGURE
+    stream: StreamOptions = NO_STREAM
+
+    @property
+    def rows(self) -> SameRows:
+        """The rows, for further commands on them."""
+        return SameRows(self.data, self.columns, self.keep.id, self.keep.color, self.keep.hover)
+
+    def new_rows(self, *, flag: bool) -> dict[str, Any]:
+        """Return how new rows of the same form are read, for the model file; ``flag``: mark rows that are unlike."""
+        return new_rows_of(self.data, self.columns, self.keep, flag=flag)
 
     def command(self, command: str = "reduce", **files: str | None) -> str:
         """Return the command line of this reduction, or of its plan, with other output files if given."""
-        kept = {name: value or None for name, value in vars(self.keep).items()}
-        made = {name: files.get(name, getattr(self, name)) for name in ("out", "model", "report")}
-        more = {"align_to": self.align_to, "supplementary_rows": self.supplementary_rows}
-        words = {**vars(self.method), **self.columns.words(), **kept, **more, **made, **self.figure.words()}
-        return command_line(command, self.data, **words)
+        more: dict[str, Any] = {name: files.get(name, getattr(self, name)) for name in ("out", "model", "report")}
+        more |= {"supplementary": self.keep.supplementary, "keep_columns": self.keep.keep_columns}
+        more |= {"align_to": self.align_to, "supplementary_rows": self.supplementary_rows}
+        return self.rows.command(command, first=vars(self.method), **more, **self.figure.words(), **self.stream.words())
 
     def placing_command(self, *, flag: bool) -> str:
         """Return the command line that places new rows, given as a file or folder of the same form, on the map.
 
         ``flag``: whether the model can tell rows that are unlike the training rows.
         """
-        name = self.data.name.lower().removesuffix(".gz").removesuffix(".zst")
-        ending = next((ending for ending in READABLE if name.endswith(ending)), ".csv")
-        rows = "NEW" if self.data.is_dir() else f"NEW{ending}"
-        words = {**self.columns.reading.dialect(), "id": self.keep.id, "flag": flag, "out": "new-map.csv"}
-        return command_line("transform", self.model, rows, **words)
+        assert self.model is not None
+        return transform_command(self.model, self.new_rows(flag=flag))
 
 
 @dataclass(frozen=True)
@@ -191,12 +198,10 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
 def _next_steps(job: Job, made: Made) -> dict[str, str]:
     """Return the commands that a report suggests: other methods, and new rows or outliers."""
     pairwise = made.given.pairwise
+    rows = replace(job.rows, id=None) if pairwise else job.rows
     compare = compare_command(
-        job.data,
-        job.columns,
+        rows,
         famd=job.method.method == "famd",
-        id=None if pairwise else job.keep.id,
-        target=job.keep.color,
         scale=bool(job.method.scale),
         metric="precomputed" if pairwise else None,
     )

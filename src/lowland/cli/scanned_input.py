@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .answer import UsageError, note
+from .column_notes import note_coded_labels_of_scan
 from .input import Input
 from .inputs import read_input
 from .name_lists import split_names
@@ -48,6 +49,8 @@ def scanned(
         table = opened(path, columns.reading, table.names, types=types)  # else the library would code them
     if left_out:
         note(f"left out: {', '.join(f'{name} (not numeric)' for name in left_out)}")
+    if not columns.columns:
+        note_coded_labels_of_scan(table, types)
     shape = (table.count(), table.n_features)
     note(f"{table.source}: {shape[0]:,} rows are read in blocks")
     names = None if keep.id is None else opened(path, columns.reading, [keep.id], id=keep.id)

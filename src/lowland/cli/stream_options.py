@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -60,6 +60,12 @@ class StreamOptions:
     ] = "auto"
 
     engine: Annotated[EngineOptions, Parameter(parse=False)] = LOCAL
+
+    def words(self) -> dict[str, Any]:
+        """Return the options that are not the default, for a command line."""
+        usual, where = StreamOptions(), vars(self.engine)
+        own = {name: value for name, value in vars(self).items() if name != "engine" and value != getattr(usual, name)}
+        return own | {name: value for name, value in where.items() if value != getattr(LOCAL, name)}
 
     @property
     def streams(self) -> bool:

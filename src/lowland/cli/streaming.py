@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, FileSizeError, MemoryLimitError
 from .answer import UsageError, note
+from .column_notes import note_coded_labels_of_scan
 from .engine_options import EngineOptions
 from .input import Input, default_names
 from .inputs import rows_of
@@ -112,10 +113,12 @@ def opened(
     *,
     types: Mapping[str, str] | None = None,
     id: str | None = None,
+    keys: Sequence[str] = (),
 ) -> TableScan:
     """Open the table for reading in blocks; ``types`` are those of --types, ``id`` is kept as it is written.
 
-    Categories of a text that begin as whole numbers are read as text: others may follow.
+    ``keys``: keys of folders to copy. Categories of a text that begin as whole numbers are read as text: others may
+    follow.
     """
     from ..data import scan
     from ..data.scans.opening import is_text
@@ -124,7 +127,7 @@ def opened(
     for name in ("text", "image", "sheet"):
         if name in options:
             raise UsageError(f"--{name} needs the table in memory; remove it, or leave out --stream")
-    table = scan(path, columns=columns, drop=drop, **options)
+    table = scan(path, columns=columns, drop=drop, keys=keys, **options)
     if not types or not is_text(table):
         return table
     settled = {
@@ -132,7 +135,7 @@ def opened(
         for name, kind in types.items()
         if name in table.schema and (kind == "number" or (kind == "category" and table.schema[name].is_integer()))
     }
-    return scan(path, columns=columns, drop=drop, types=settled, **options) if settled else table
+    return scan(path, columns=columns, drop=drop, keys=keys, types=settled, **options) if settled else table
 
 
 def say_notes(table: TableScan) -> None:
@@ -198,13 +201,16 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     }
     if left_out:
         note(f"left out: {', '.join(f'{name} ({why})' for name, why in left_out.items())}")
-    whole = opened(job.data, job.columns.reading, types=types, id=job.keep.id) if table.has_names else table
+    if chosen is None:
+        note_coded_labels_of_scan(table, types)
+    keys = _keys(job.keep, table)
+    whole = opened(job.data, job.columns.reading, types=types, id=job.keep.id, keys=keys) if table.has_names else table
     copied = _copied(job.keep, table, whole)
     if table.has_names:
         needed = list(dict.fromkeys([*table.schema, *copied]))
         if len(needed) < len(whole.schema):
             others = [name for name in whole.schema if name not in needed]  # named columns must be numbers
-            whole = opened(job.data, job.columns.reading, drop=others, types=types, id=job.keep.id)
+            whole = opened(job.data, job.columns.reading, drop=others, types=types, id=job.keep.id, keys=keys)
     scratch = None if stream.engine.uses_cluster else _scratch(whole, stream.scratch)
     if scratch is not None:
         from ..data.scans.scratch import ScratchScan
@@ -271,6 +277,11 @@ def _fit(model: Any, method: Any, table: TableScan, stream: StreamOptions) -> tu
     return not method.fit_info_.evidence.get("rows of the sample"), None
 
 
+def _keys(keep: KeepOptions, table: TableScan) -> list[str]:
+    """Return the keys of folders that are written before the coordinates or colour the points."""
+    return [key for key in table.keys if keep.keep_columns or key in (keep.id, keep.color, *keep.shown)]
+
+
 def _copied(keep: KeepOptions, table: TableScan, whole: TableScan) -> list[str]:
     """Return the columns that are written before the coordinates."""
     if keep.keep_columns:
@@ -333,7 +344,8 @@ def sampled(job: Job, stream: StreamOptions, done: Streamed) -> Made:
     from ..data.table import Table
     from ..rows.sampling import draw_pieces
 
-    whole = opened(job.data, job.columns.reading, types=job.columns.recipe.column_types(), id=job.keep.id)
+    types, keys = job.columns.recipe.column_types(), _keys(job.keep, done.table)
+    whole = opened(job.data, job.columns.reading, types=types, id=job.keep.id, keys=keys)
     sample = draw_pieces(whole.number_frames(), stream.sample, 0, whole.n_rows)
     table = Table(sample.rows, f"{job.data.name} ({sample.rows.height:,} of {sample.n_rows:,} rows)")
     steps, fitted, _ = parts_of_model(done.model)
@@ -381,6 +393,8 @@ def transform_stream(
             "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
         )
     table = opened(data, reading, id=keep.id)
+    if keys := _keys(keep, table):
+        table = opened(data, reading, id=keep.id, keys=keys)
     say_notes(table)
     with engine.running(), progress_bar():
         written = _write(model, table, out, _copied(keep, table, table), placement, engine)

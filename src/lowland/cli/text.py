@@ -113,7 +113,7 @@ def index(
         random_state=seed,
     )
     source = _documents(docs, text, id, stream)
-    _checked(made.fit, source)
+    _checked(made.fit, source, id=id)
     if source.passes is not None:
         times = "once" if source.passes == 1 else "twice, first to find the column with most text"
         note(f"{source.name}: {count(source.seen, 'document')} read in blocks, {times}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from ..contract.parameters import Rule
 
 SCALED = "seuclidean"  # the metric of --scale
+_SCALING = (f"metric={SCALED}", "scale=True")
+_GIVEN = re.compile(r"\(([a-z_]+=[^(),=]+(?:, [a-z_]+=[^(),=]+)*)\)")
 _RENAMED = {  # parameter → options, of which a command has one
     "n_neighbors": ("quality-neighbors", "neighbors"),
     "n_components": ("components",),
@@ -52,6 +55,23 @@ def command_options(options: Callable[[], Iterable[str]]) -> Iterator[None]:
         yield
     finally:
         _OPTIONS.reset(token)
+
+
+def candidate_words(text: str) -> str:
+    """Return a text with the parameters of candidates, in brackets after their names, as options.
+
+    >>> candidate_words("t-SNE (metric=seuclidean) is tied with isomap(scale=True, n_neighbors=5)")
+    't-SNE (--scale) is tied with isomap(--scale --n-neighbors 5)'
+    """
+    return _GIVEN.sub(lambda found: f"({' '.join(map(_option_of, found[1].split(', ')))})", in_words(text))
+
+
+def _option_of(given: str) -> str:
+    """Return ``name=value`` as it is typed."""
+    name, _, value = given.partition("=")
+    if given in _SCALING:
+        return "--scale"
+    return f"--{name.replace('_', '-')}" + ("" if value == "True" else f" {value}")
 
 
 def has_option(name: str) -> bool:

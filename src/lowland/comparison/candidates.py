@@ -150,6 +150,8 @@ def _common(
     elif (metric == "seuclidean" and "scale" in has) or (kind == "categories" and name == "pca"):
         values["scale"] = True
     elif metric not in ("euclidean", "precomputed") and name not in _STRAIGHT:
+        if metric == "seuclidean":
+            return values, "it compares rows by Euclidean distances of the columns as given, not of scaled ones"
         return values, f"it compares rows by Euclidean distances, not by {metric}"
     if "random_state" in has:
         values["random_state"] = random_state

@@ -9,7 +9,7 @@ from typing import Any
 from ..contract import registry
 from ..core.errors import LowlandError
 from ..core.formatting import count, format_seconds
-from ..core.message import Message, Owner, Setting
+from ..core.message import Message, Owner, Phrase, Setting
 from ..quality.verdicts import DIRECT, GEODESIC, Verdict
 from . import ranking
 from .budget import Cause
@@ -345,9 +345,10 @@ def _not_good_for(record: Mapping[str, Any], chosen: Entry) -> list[str]:
     out += [f"telling {text}." for text in destroyed(record, chosen)]
     row = next((row for row in registry.methods() if row.name == chosen["method"]), None)
     if row is not None and "inverse" not in row.abilities:
-        out.append("going back from the map to the columns: it has no inverse_transform.")
+        back = Phrase("it has no inverse_transform.", "`lowland inverse` does not take it.")
+        out.append(Message("going back from the map to the columns: ", back))
     if SIDES[1] not in chosen["criteria"]["local"] and record["rows"]["held-out"]:
-        out.append("new rows: it has no transform.")
+        out.append(Message("new rows: ", Phrase("it has no transform.", "`lowland transform` cannot place them.")))
     return out + _at_full_size(record, chosen)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, LowlandError
@@ -242,14 +242,17 @@ class Comparison:
         names: Sequence[Any] | None = None,
         names_title: str = "name",
         hover: Any = None,
+        repeat: str | None = None,
+        words: Callable[[str], str] = str,
     ) -> None:
         """Write one offline page: the recommendation, the maps, the table, and what did not run and why.
 
         The recommended map is interactive. ``names`` are what the rows of the table are called, from its column
         ``names_title``, and ``hover`` a data frame or a mapping of columns to show beside points, one value for each
-        row. ``command`` made the comparison, and ``following`` is to be run next; the page shows both.
+        row. ``command`` made the comparison, ``following`` is to be run next, and ``repeat`` repeats it by its record,
+        saved as record.json; the page shows them. ``words`` words the messages of the library for the reader.
         """
-        about = {"names": names, "names_title": names_title, "hover": hover}
+        about = {"names": names, "names_title": names_title, "hover": hover, "repeat": repeat, "words": words}
         show("comparison page", self, path, title, command, following, **about)
 
     def _repr_html_(self) -> str:

@@ -18,8 +18,12 @@ _IDENTIFIED = {  # what a row stands for: identifiers if nothing else is in the 
 }
 _LABEL = {
     *("label", "labels", "class", "classes", "species", "target", "type", "group", "diagnosis", "category", "kind"),
-    *("outcome", "cluster", "variety", "cultivar", "genus", "genre", "subtype", "y"),
+    *("outcome", "cluster", "variety", "cultivar", "genus", "genre", "subtype", "digit", "letter", "segment", "y"),
     *("diagnose", "klasse", "gruppe", "diagnostic", "classe", "groupe", "clase", "grupo", "gruppo"),
+}
+_TIME = {
+    *("year", "quarter", "month", "week", "day", "weekday", "hour", "minute", "second"),
+    *("jahr", "quartal", "monat", "woche", "tag", "wochentag", "stunde", "année", "mois", "jour", "heure"),
 }
 _TRAIT = {"sex", "gender", "geschlecht", "sexe", "sexo", "sesso"}  # in most tables an attribute, not what is studied
 
@@ -56,6 +60,15 @@ def called_label(name: str) -> bool:
 def is_label(name: str) -> bool:
     """Return whether the whole name of a column is that of a label: class, but not class_size or blood_type."""
     return name.strip().lower() in _LABEL
+
+
+def called_time(name: str) -> bool:
+    """Return whether a column has the name of a part of a date or time: month, dep_hour.
+
+    >>> called_time("month"), called_time("months_since_diagnosis")
+    (True, False)
+    """
+    return last_word(name) in _TIME
 
 
 def called_trait(name: str) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from ..core.errors import DataError
@@ -92,7 +93,10 @@ def _read_texts(root: Path, files: Sequence[Path], options: ReadOptions, n_other
 def _read_parts(
     root: Path, files: Sequence[Path], options: ReadOptions, n_other: int, read: Callable[..., Table]
 ) -> Table:
-    """Read the files of one table, one below another; folders named key=value add columns."""
+    """Read the files of one table, one below another; folders named key=value add columns beside those of the files.
+
+    A key says where a row is filed, so it is kept aside: it is reduced only if it is named.
+    """
     if not files:
         raise DataError(f"{root}: the folder contains no images, texts or tables ({', '.join(READABLE)})")
     given = {name: getattr(options, name) for name in options.set_options() if name != "normalize"}
@@ -100,19 +104,13 @@ def _read_parts(
     first = parts[0]
     if type(first) is not Table or any(type(part) is not Table for part in parts):
         return _stacked_arrays(root, files, parts, options, empty_note(empty))
-    frames = []
+    keys = keys_of_files(root, files)
     for file, part in zip(files, parts, strict=True):
-        keys = folder_keys(root, file)
-        if {*part.names, *keys} != {*first.names, *folder_keys(root, files[0])}:
-            differ = sorted({*part.names, *keys} ^ {*first.names, *folder_keys(root, files[0])})
-            raise DataError(
-                f"{file} and {files[0]} have different columns: {', '.join(map(repr, differ[:5]))}; the files of one "
-                "table must have the same"
-            )
-        frames.append(part.frame.with_columns(pl.lit(value).alias(key) for key, value in keys.items()))
+        if differ := sorted(({*part.names} ^ {*first.names}).difference(keys)):
+            raise _different(file, files[0], differ)
     faults = {name: text for part in reversed(parts) for name, text in part.faults.items()}
     stray = {name: cells for part in reversed(parts) for name, cells in part.stray.items()}
-    frames = [frame.select(frames[0].columns) for frame in frames]
+    frames = [part.frame.select(name for name in first.names if name not in keys) for part in parts]
     require_same_kinds(str(root), [frame.schema for frame in frames])
     texts = [name for name in frames[0].columns if any(frame.schema[name] == pl.String for frame in frames)]
     try:
@@ -128,15 +126,14 @@ def _read_parts(
         *dict.fromkeys(note for part in parts for note in part.notes),
         *empty_note(empty),
     )
-    table = Table(whole, root.name or str(root), None, faults, (*notes, *unread_note(n_other)), stray)
-    return replace(table, frame=_typed_keys(whole, folder_keys(root, files[0])), roles=first.roles)
+    notes = (*notes, *key_note(keys), *unread_note(n_other))
+    aside = _key_columns(keys, [part.n_rows for part in parts])
+    return Table(whole, root.name or str(root), None, faults, notes, stray, aside=aside, roles=first.roles)
 
 
 def _stacked_arrays(
     root: Path, files: Sequence[Path], parts: Sequence[Table], options: ReadOptions, empty: Sequence[str]
 ) -> Table:
-    import numpy as np
-
     from .arraytable import ArrayTable
     from .columns import finished
 
@@ -147,13 +144,12 @@ def _stacked_arrays(
         if array.shape[1] != arrays[0].shape[1]:
             raise DataError(f"{file} has {array.shape[1]} columns and {files[0]} has {arrays[0].shape[1]}")
     asides = [part.aside for part in parts]
-    keyed = [
-        aside.with_columns(pl.lit(value).alias(key) for key, value in folder_keys(root, file).items())
-        for aside, file in zip(asides, files, strict=True)
-        if aside.width
-    ]
-    aside = pl.concat(keyed, how="diagonal_relaxed") if len(keyed) == len(parts) else None
-    notes = (f"read {len(files)} file{'s' * (len(files) != 1)}", *empty)
+    keys = keys_of_files(root, files)
+    aside = _key_columns(keys, [part.n_rows for part in parts])
+    if all(own.width for own in asides):
+        own = pl.concat(asides, how="diagonal_relaxed").drop(keys, strict=False)
+        aside = own.hstack(aside.get_columns())
+    notes = (f"read {len(files)} file{'s' * (len(files) != 1)}", *empty, *key_note(keys))
     table = ArrayTable(
         np.concatenate(arrays), root.name or str(root), parts[0].names, aside=aside, notes=notes, roles=parts[0].roles
     )
@@ -166,10 +162,38 @@ def folder_keys(root: Path, file: Path) -> dict[str, str]:
     return dict(folder.split("=", 1) for folder in folders if "=" in folder)
 
 
-def _typed_keys(frame: pl.DataFrame, keys: dict[str, str]) -> pl.DataFrame:
-    """Return the columns of keys as whole numbers if all are."""
-    for key in keys:
-        whole = frame[key].cast(pl.Int64, strict=False)
-        if not whole.null_count():
-            frame = frame.with_columns(whole)
-    return frame
+def keys_of_files(root: Path, files: Sequence[Path]) -> dict[str, list[int] | list[str]]:
+    """Return the value of each key for each file: whole numbers if all are. A column of that name yields to the key."""
+    found = [folder_keys(root, file) for file in files]
+    for file, keys in zip(files, found, strict=True):
+        if differ := sorted({*keys} ^ {*found[0]}):
+            raise _different(file, files[0], differ)
+    texts = {key: [keys[key] for keys in found] for key in found[0]}
+    return {key: [int(text) for text in own] if all(map(_is_whole, own)) else own for key, own in texts.items()}
+
+
+def key_note(keys: Collection[str]) -> tuple[str, ...]:
+    """Return a note on the keys of folders, which are not reduced.
+
+    >>> print(*key_note(["year", "month"]))
+    year, month: keys of the folders, which are not reduced unless they are named; they can colour or name the rows
+    """
+    rule = "of the folders, which are not reduced unless they are named; they can colour or name the rows"
+    return (f"{', '.join(keys)}: keys {rule}",) if keys else ()
+
+
+def _key_columns(keys: Mapping[str, Sequence[Any]], lengths: Sequence[int]) -> pl.DataFrame:
+    """Return the keys as columns; ``lengths`` are the numbers of rows of the files."""
+    places = np.repeat(np.arange(len(lengths)), lengths)
+    return pl.DataFrame([pl.Series(key, values).gather(places) for key, values in keys.items()])
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isascii() and text.removeprefix("-").isdecimal()
+
+
+def _different(file: Path, first: Path, names: Sequence[str]) -> DataError:
+    return DataError(
+        f"{file} and {first} have different columns: {', '.join(map(repr, names[:5]))}; the files of one table must "
+        "have the same"
+    )

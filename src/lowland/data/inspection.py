@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from .long_tails import LongTails, long_tails
 from .roles import identifiers, labels
 from .squares import missing_pairs, row_numbers
 from .table import Table, not_numeric
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-_SKEWED = 2.0  # least skewness of a long tail: that of an exponential distribution
-_ROWS_OF_SKEW = 20  # of fewer rows a skewness says little
-_VALUES_OF_SKEW = 10  # fewer different values are codes
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,8 @@ class Inspection:
     distinct values, for colours, the likeliest labels first. ``row_numbers``: the first column, if it
     only counts the rows. ``identifiers``: columns that name the rows, the likeliest first.
     ``missing_pairs``: number of missing pairs if the table is a distance matrix, else None. ``skewed``: columns of
-    numbers from 0 with a long tail to large values, which logarithms make shorter.
+    numbers from 0 with a long tail to large values, which logarithms make shorter; ``transform``: the value of the
+    option or parameter that takes these logarithms.
     """
 
     source: str
@@ -58,6 +56,7 @@ class Inspection:
     identifiers: list[str]
     missing_pairs: int | None = None
     skewed: list[str] = field(default_factory=list)
+    transform: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain values."""
@@ -68,6 +67,11 @@ class Inspection:
         """The columns of finite numbers that vary, without identifiers."""
         apart = {*self.identifiers, *self.non_numeric, *self.empty, *self.faults, *self.infinite, *self.constant}
         return [name for name in self.types if name not in apart]
+
+    @property
+    def tails(self) -> LongTails:
+        """The columns with long tails, and what shortens them."""
+        return LongTails(self.skewed, self.transform)
 
     @property
     def dominated(self) -> bool:
@@ -134,6 +138,7 @@ def inspect_table(table: Table) -> Inspection:
     ]
     naming = identifiers(table, counting)
     spread = {name: f.std for name, f in numbers.items() if name not in naming}
+    tails = long_tails(table, list(spread))
     top, share = _dominant({} if table.faults else spread)  # columns with faults may vary most
     return Inspection(
         source=table.source,
@@ -154,7 +159,8 @@ def inspect_table(table: Table) -> Inspection:
         row_numbers=counting,
         identifiers=naming,
         missing_pairs=missing_pairs(table),
-        skewed=[name for name in spread if (numbers[name].low or 0.0) >= 0 and _is_skewed(frame[name])],
+        skewed=tails.columns,
+        transform=tails.transform,
     )
 
 
@@ -189,19 +195,6 @@ def _figures(column: pl.Series) -> _Numbers:
         size = max(abs(low), abs(high))  # squares of very large or small values would not be finite
         std = size * _float((finite / size).std())
     return _Numbers(values.null_count() + nan, infinite, low, high, std)
-
-
-def _is_skewed(column: pl.Series) -> bool:
-    """Return whether a column from 0 has a long tail that logarithms halve at least."""
-    values = column.cast(pl.Float64)
-    values = values.filter(values.is_finite())
-    if len(values) < _ROWS_OF_SKEW:
-        return False
-    skew = values.skew()
-    if skew is None or not skew > _SKEWED or values.n_unique() < _VALUES_OF_SKEW:
-        return False
-    after = (values + 1).log().skew()
-    return after is not None and abs(after) < skew / 2
 
 
 def _float(value: Any) -> float:

@@ -21,6 +21,15 @@ def pixel_names(height: int, width: int, *, colour: bool = False, start: int = 0
     return [f"pixel_{i}_{j}{end}" for i in rows for j in columns for end in ends]
 
 
+def is_pixel(name: str) -> bool:
+    """Return whether a column is named as a pixel.
+
+    >>> is_pixel("pixel_0_12"), is_pixel("pixels")
+    (True, False)
+    """
+    return _NAME.fullmatch(name) is not None
+
+
 def pixel_shape(names: Iterable[str] | None) -> tuple[int, ...] | None:
     """Return height and width of images, and 3 if they have colours, where all columns are named as pixels in order.
 

@@ -8,21 +8,21 @@ steps and transformers in ``contract/saved_classes.py``.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from .. import __version__
 from ..contract import registry
 from ..core.errors import ModelFileError
-from .container import FORMAT_VERSION, NODE_FIELDS, SUSPECT, Arrays, pack, read
+from .container import NODE_FIELDS, SUSPECT, Arrays, check_new_rows, pack, read
 from .records import build_method, method_record, with_functions
 from .values import decode
 
 __all__ = ["describe", "load", "save"]
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, new_rows: Mapping[str, Any] | None = None) -> None:
     """Write a fitted model to one file; an existing file is replaced only when the new one is complete.
 
     Parameters
@@ -35,6 +35,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         stored: see `lowland.functions.register`; elementwise functions of NumPy have names.
     path : str or path
         The file to write, usually with the suffix ``.lowland``. Its folder must exist.
+    new_rows : dict, optional
+        How the command line reads new rows of the same form: ``file``, a name in place of theirs, and ``options`` of
+        `lowland transform`. `lowland reduce` stores them, and `lowland info` proposes a command with them.
 
     Raises
     ------
@@ -59,22 +62,25 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     target = os.fspath(path)
     with _place(f"{type(model).__name__} cannot be saved to {target}"):
         arrays: Arrays = {}
-        parts = pack(_record(model, arrays), arrays)
+        parts = pack(_record(model, arrays, new_rows), arrays)
     with atomic_file(target) as file:
         file.writelines(parts)
 
 
-def _record(model: Any, arrays: Arrays) -> dict[str, Any]:
-    """Return the header of a fitted model: format 1 for a method, format 2 for all else."""
+def _record(model: Any, arrays: Arrays, new_rows: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the header of a fitted model: format 1 for a method, format 2 for all else, format 3 with ``new_rows``."""
     from sklearn.utils.validation import check_is_fitted
 
     from .nodes import class_row, is_fitted, node_of, output_of
 
     row = class_row(type(model).__name__)
-    versions = {"format_version": FORMAT_VERSION, "lowland_version": __version__}
+    versions: dict[str, Any] = {"format_version": 2 if new_rows is None else 3, "lowland_version": __version__}
+    if new_rows is not None:
+        check_new_rows(new_rows)
+        versions["new_rows"] = dict(new_rows)
     if isinstance(row, registry.Method) and row.load() is type(model):
         check_is_fitted(model, "fit_info_")
-        if output_of(model) is None:
+        if output_of(model) is None and new_rows is None:
             record = method_record(model, arrays)
             # an array stored under the attribute's own name needs no entry
             values = {name: value for name, value in record["values"].items() if value != {"$array": name}}
@@ -128,7 +134,8 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         ``class method parameters format_version lowland_version feature_names n_features fit_info``,
         ``arrays`` (each name with its ``dtype`` and ``shape``), ``objects`` (number of training objects stored as
         text), ``functions`` (parameters that are functions, which the file does not contain), ``output`` (what
-        `set_output` chose, or None), ``bytes``, its size, and ``steps``: for a Pipeline or ColumnTransformer each
+        `set_output` chose, or None), ``new_rows`` (see `save`; None if the file has none), ``bytes``, its size, and
+        ``steps``: for a Pipeline or ColumnTransformer each
         model in it with its ``name`` (nested ones as ``outer__inner``), ``class``, ``method``, ``parameters``,
         ``feature_names``, ``n_features``, ``fit_info`` and ``output``. Their last method gives ``method`` and
         ``fit_info`` of the file.

@@ -18,7 +18,7 @@ from ..core import cost
 from ..core.errors import ModelFileError
 
 Arrays = dict[str, np.ndarray]
-FORMAT_VERSION = 2  # the newest that is read; single methods are written as format 1, which older versions read too
+FORMAT_VERSION = 3  # the newest that is read; what an older format can hold is written in it
 DTYPES = {np.dtype(code).name for code in "?bhiqBHIQefd"}  # boolean, whole and real numbers
 SUSPECT = "the file was altered, or Lowland did not write it"
 
@@ -45,6 +45,7 @@ NODE_FIELDS: dict[str, Any] = {
     "values": (dict, type(None)),
     "output": (str, type(None)),
 }
+_NEW_ROWS = "new_rows"  # format 3: format 2 and how the command line reads new rows
 _FOREIGN = (
     (b"PK\x03\x04", "a zip archive, as .npz, .xlsx and torch's .pt files are"),
     (b"\x89PNG", "a PNG image"),
@@ -172,13 +173,26 @@ def _arrays(data: bytes) -> Arrays:
 def _check_record(record: Mapping[str, Any]) -> None:
     """Raise if a field of the record is missing, unknown or of the wrong type."""
     version = record.get("format_version")
-    if type(version) is int and version == FORMAT_VERSION:
+    if type(version) is int and version in (2, 3):
         heads = {name: _FIELDS[name] for name in ("format_version", "lowland_version")}
-        check_fields(record, heads | NODE_FIELDS)
+        check_fields(record, heads | NODE_FIELDS | ({_NEW_ROWS: dict} if version == 3 else {}))
+        if version == 3:
+            check_new_rows(record[_NEW_ROWS])
         return
     check_fields(record, _FIELDS)
     if record["format_version"] < 1 or record["n_features"] < 1:
         raise ModelFileError(f"its format_version, n_features or feature_names are invalid; {SUSPECT}")
+
+
+def check_new_rows(new_rows: Mapping[str, Any]) -> None:
+    """Raise if it does not name a file, and options whose values are text, true, or lists of text."""
+    options = new_rows.get("options")
+    right = set(new_rows) == {"file", "options"} and isinstance(new_rows["file"], str) and isinstance(options, dict)
+    for name, value in options.items() if isinstance(options, dict) else ():
+        texts = value if isinstance(value, list) else [value]
+        right = right and name.isidentifier() and all(type(text) in (str, int, bool) for text in texts)
+    if not right:
+        raise ModelFileError(f"its new_rows are not a file and options of a command; {SUSPECT}")
 
 
 def check_fields(record: Any, fields: Mapping[str, Any]) -> None:

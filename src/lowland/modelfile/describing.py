@@ -26,6 +26,7 @@ def described_method(record: Mapping[str, Any], arrays: Arrays) -> dict[str, Any
         "objects": _objects(record["values"]),
         "steps": [],
         "output": None,
+        "new_rows": None,
     }
 
 
@@ -45,6 +46,7 @@ def described_node(record: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
         "fit_info": methods[-1]["fit_info"] if methods else None,
         "objects": sum(_objects(node["values"] or {}) for _, node in nodes),
         "steps": steps,
+        "new_rows": record.get("new_rows"),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from ..core.command_line import command_line, stem_of
 from ..data.cells import is_above_limit, is_below_limit
 from ..data.column_names import is_label
+from ..data.edge_lists import is_edge_list
 from ..data.table import name_list
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     lowland reduce lab.csv --missing ppca --id id --color sex --out lab-map.csv --model lab.lowland --report lab.html
     """
     if found.missing_pairs is not None:
-        return _for_distances(found, path)
+        return _for_distances(found, path, reading or {})
+    if is_edge_list(table):
+        return command_line("pagerank", path, **(reading or {}), out=f"{stem_of(path)}-pagerank.csv")
     kinds, names = table.kinds(), set(table.names)
     vector = next((name for name, kind in kinds.items() if kind.proposed == "vector"), None)
     if vector is not None:
@@ -73,7 +76,7 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
         and (_unusable(name, kind, found, mended) or _many(table, kind, name))
     ]
     used = {name: kind for name, kind in kinds.items() if name in names.difference(drop, (id, color))}
-    logarithms = proposed_logarithms(table, found)
+    transform = _transform(found, mended, drop=[*drop, id, color])
     numbers = [name for name, kind in used.items() if kind.kind == "number" and name not in found.constant]
     categories = [name for name, kind in used.items() if kind.kind == "category"]
     if table.n_rows < _LEAST_ROWS or not (numbers or categories):
@@ -84,10 +87,10 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
         path,
         method="famd" if categories else None,
         components=None if len(numbers) + len(categories) > 1 else 1,
-        scale=(found.dominated or bool(mended)) and not categories and len(numbers) > 1,
+        scale=(_dominated(table, found, transform) or bool(mended)) and not categories and len(numbers) > 1,
         drop=name_list(drop) if drop else None,
         **{**(reading or {}), **marks},
-        transform=logarithms if logarithms == ALL_LOGARITHMS and not mended else None,
+        transform=transform,
         missing="ppca" if gaps else None,
         missing_category="level" if any(kinds[name].missing for name in categories) else None,
         id=id,
@@ -96,21 +99,64 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     )
 
 
+def further_commands(table: Table, path: str, reading: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Return commands for what a table is good for beside a reduction, by their purpose.
+
+    Texts can be searched, and images of one kind have eigenfaces. Options that these commands do not take are left to
+    the files themselves: nothing is proposed if the table was read with one (``reading``).
+
+    >>> from lowland.data import Table
+    >>> table = Table(pl.DataFrame({"text": ["a cold wing in a wind", "a hot nose of a plane"]}), "docs.jsonl")
+    >>> print(further_commands(table, "docs.jsonl")["search"])
+    lowland text index docs.jsonl --text text --out docs-index.lowland
+    """
+    given = {name for name, value in (reading or {}).items() if value not in (None, False, (), "")}
+    if given - {"text"}:
+        return {}
+    stem = stem_of(path)
+    if getattr(table, "image_shape", None) is not None:
+        out, model = f"{stem}-eigenfaces.png", f"{stem}-eigenfaces.lowland"
+        return {"eigenfaces": command_line("image", "eigenfaces", path, out=out, model=model)}
+    kinds = table.kinds()
+    text = _texts_to_reduce(table, kinds)
+    if text is None:
+        return {}
+    id = next((name for name, kind in kinds.items() if kind.kind == "id" and name != text), None)
+    column = None if table.roles.get("text") == text and "text" not in given else text
+    return {"search": command_line("text", "index", path, text=column, id=id, out=f"{stem}-index.lowland")}
+
+
 def command_for_matrix(found: MatrixInspection, path: str) -> str:
     """Return a command line that reduces a sparse matrix without making it dense."""
     components = max(1, min(2, found.n_rows, found.n_columns))
     return command_line("reduce", path, method="truncated_svd", components=components, **_files(path))
 
 
-def proposed_logarithms(table: Table, found: Inspection) -> str | None:
-    """Return the value of ``--transform`` for long tails: all columns if most are skewed and none is negative."""
-    skewed, lowest = found.skewed, (table.frame[name].min() for name in found.reducible)
-    if not skewed or getattr(table, "image_shape", None) is not None:  # pixels: brightness, not quantities
-        return None
-    most = 2 * len(skewed) >= len(found.reducible) or len(skewed) > _LISTED
-    if most and all((low or 0) >= 0 for low in lowest):  # type: ignore[operator]
-        return ALL_LOGARITHMS
-    return f"log1p={name_list(skewed) if len(skewed) <= _LISTED else 'COLUMNS'}"
+def _transform(found: Inspection, mended: set[str], drop: Sequence[str | None]) -> str | None:
+    """Return the logarithms to take; of all columns only if all of them have been seen as numbers."""
+    if found.transform is None or not mended:
+        left = [name for name in found.skewed if name not in drop]
+        listed = found.transform not in (None, ALL_LOGARITHMS)
+        return (f"log1p={name_list(left)}" if left else None) if listed else found.transform
+    return f"log1p={name_list(found.skewed)}" if len(found.skewed) <= _LISTED else None
+
+
+def _dominated(table: Table, found: Inspection, transform: str | None) -> bool:
+    """Return whether one or two of the reduced columns hold most of the variance, after the logarithms if any."""
+    from ..core.dominance import dominant_columns
+
+    if transform is None or not found.dominated:  # logarithms leave no more to dominate
+        return found.dominated
+    spread = [_spread(table.column(name), logarithm=found.tails.shortens(name)) for name in found.reducible]
+    largest = max(spread, default=0.0)
+    return largest > 0 and dominant_columns([(own / largest) ** 2 for own in spread]) is not None
+
+
+def _spread(column: pl.Series, *, logarithm: bool) -> float:
+    """Return the standard deviation of the known values, or of their logarithms, as log1p takes them."""
+    values = column.cast(pl.Float64).fill_nan(None).drop_nulls()
+    deviation = ((values + 1).log() if logarithm else values).std()
+    return deviation if isinstance(deviation, float) else 0.0
 
 
 def _label_beside(table: Table, kinds: Mapping[str, ColumnKind]) -> str | None:
@@ -223,11 +269,11 @@ def _for_vectors(
     return command_line("reduce", path, **words, id=next(iter(named), None), color=color, **_files(path))
 
 
-def _for_distances(found: Inspection, path: str) -> str:
+def _for_distances(found: Inspection, path: str, reading: Mapping[str, Any]) -> str:
     """Return a command line that maps a distance matrix."""
     method = "metric_mds" if found.missing_pairs else "classical_mds"
     given = ["metric=precomputed", "weights=known" if found.missing_pairs else None]
-    return command_line("reduce", path, method=method, components=2, set=given, **_files(path))
+    return command_line("reduce", path, method=method, components=2, set=given, **reading, **_files(path))
 
 
 def _files(path: str) -> dict[str, str]:

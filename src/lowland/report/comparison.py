@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
@@ -35,20 +35,33 @@ def write(
     names: Sequence[Any] | None = None,
     names_title: str = "name",
     hover: Any = None,
+    repeat: str | None = None,
+    words: Callable[[str], str] = str,
 ) -> None:
     """Write the page to a file; names and columns to show have one value for each row of the table."""
     tips = Hover.of(found.record["rows"]["all"], names, hover, None, names_title)
-    write_page(path, render(found, title, command, following, tips))
+    write_page(path, render(found, title, command, following, tips, repeat=repeat, words=words))
 
 
 def render(
-    found: Comparison, title: str, command: str | None, following: str | None = None, tips: Hover | None = None
+    found: Comparison,
+    title: str,
+    command: str | None,
+    following: str | None = None,
+    tips: Hover | None = None,
+    *,
+    repeat: str | None = None,
+    words: Callable[[str], str] = str,
 ) -> str:
-    """Return the page, which is self-contained; ``following`` is the command to run next, ``tips`` tell of rows."""
-    lead, why = _advice(found, following)
+    """Return the page, which is self-contained.
+
+    ``following`` is the command to run next, ``repeat`` one that repeats the comparison by its record; ``tips`` tell of
+    rows, and ``words`` words messages for the reader.
+    """
+    lead, why = _advice(found, following, words)
     sections = [why, recommended_map(found, tips) if found.maps else "", _data(found)]
-    sections += [_maps(found), _figures(found)] if found.maps else []
-    sections = [piece for piece in (*sections, _left(found), _again(found, command)) if piece]
+    sections += [_maps(found), _figures(found, words)] if found.maps else []
+    sections = [piece for piece in (*sections, _left(found, words), _again(found, command, repeat)) if piece]
     numbers = {"lowland": __version__, "title": title, "command": command, "record": found.record}
     return page.document(
         title,
@@ -63,27 +76,28 @@ def render(
     )
 
 
-def _advice(found: Comparison, following: str | None) -> tuple[list[str], str]:
+def _advice(found: Comparison, following: str | None, words: Callable[[str], str]) -> tuple[list[str], str]:
     """Return the first lines of the page, and the section on the recommended method."""
     try:
         advice = found.recommend()
     except LowlandError as error:
         return [page.paragraph(f"Warning: {error}", "warning")], ""
+    title = words(advice.title)
     rows = [("measured against", advice.space)]
     if advice.ties:
-        rows.append(("statistically tied with", ", ".join(advice.ties)))
-    rows += [("not suited for", text) for text in advice.not_good_for]
+        rows.append(("statistically tied with", ", ".join(map(words, advice.ties))))
+    rows += [("not suited for", words(text)) for text in advice.not_good_for]
     why = page.section(
         "Why this method",
-        page.bullets(advice.reasons),
-        page.table(rows, advice.title),
-        page.paragraph(f"How to read its map: {meaning(advice.method, advice.title)}"),
+        page.bullets([words(text) for text in advice.reasons]),
+        page.table(rows, title),
+        page.paragraph(f"How to read its map: {meaning(advice.method, title)}"),
     )
     call = [page.paragraph("Map all rows with this method, in Python:"), page.command(f"{advice.call}.fit(X)")]
     if following is not None:
         call = [page.paragraph("Map all rows with this method:"), page.command(following)]
     answers = page.summary({"Can I trust it?": [page.paragraph(advice.verdict)], "What next?": call})
-    return [page.paragraph(f"Recommended: {advice.title}.", "lead"), answers], why
+    return [page.paragraph(f"Recommended: {title}.", "lead"), answers], why
 
 
 def _maps(found: Comparison) -> str:
@@ -103,7 +117,7 @@ def _maps(found: Comparison) -> str:
     return page.section("The maps", page.paragraph(said), *figures)
 
 
-def _figures(found: Comparison) -> str:
+def _figures(found: Comparison, words: Callable[[str], str]) -> str:
     from ..plots.panels import short_names
 
     done = list(found.table().filter(status="done").iter_rows(named=True))
@@ -117,7 +131,7 @@ def _figures(found: Comparison) -> str:
             f"{row['seconds']:.2g}",
         ]
         tie = ", tied" if row["tied"] else ""
-        lines.append([f"{row['rank']}. {name}", *cells, f"{behind(row)}{tie}" if later else ""])
+        lines.append([f"{row['rank']}. {words(name)}", *cells, f"{behind(row)}{tie}" if later else ""])
     said = f"{score_words(found)} {TIES}"
     if names != [row["candidate"] for row in done]:
         said += " All candidates compare the columns divided by their standard deviations."
@@ -156,9 +170,9 @@ def behind(row: Mapping[str, Any]) -> str:
     return f"{row['behind']:.3f} ± {(row['behind_high'] - row['behind_low']) / 2:.3f}"
 
 
-def _left(found: Comparison) -> str:
+def _left(found: Comparison, words: Callable[[str], str]) -> str:
     lines = [
-        (row["candidate"], f"{row['status']}: {row['reason']}")
+        (words(row["candidate"]), f"{row['status']}: {words(row['reason'])}")
         for row in found.table().iter_rows(named=True)
         if row["status"] != "done"
     ]
@@ -192,10 +206,10 @@ def _data(found: Comparison) -> str:
     return page.section("What was compared", page.table(rows, "Data and settings"))
 
 
-def _again(found: Comparison, command: str | None) -> str:
+def _again(found: Comparison, command: str | None, repeat: str | None) -> str:
     """Return the section on reproducing the comparison; it includes the record."""
     target = "" if found.record["settings"]["target"] is None else "target=…, "
-    call = f'lowland.compare(X, {target}record=json.load(open("record.json")))'
+    call = repeat or f'lowland.compare(X, {target}record=json.load(open("record.json")))'
     return page.section(
         "Reproduce this comparison",
         *([page.command(command)] if command else []),

@@ -16,7 +16,7 @@ from ..contract.fit_info import level_of_the_caller
 from ..contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Rule
 from ..core.errors import DataError, LowlandWarning
 from ..core.formatting import count
-from ..core.message import message
+from ..core.message import Message, Setting, message
 from ..core.random import seed
 from ..methods.steps.encode_texts import EncodeTexts, NoTermsError
 from ..rows.row_source import as_rows
@@ -69,8 +69,8 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         Coordinates of the documents, XV = UΣ.
     encoder_ : EncodeTexts
         Terms and weights; ``encoder_.names_out_`` lists the terms.
-    ids_ : list of str or None
-        Names of the documents.
+    ids_, id_column_ : list of str or None, str or None
+        Names of the documents, and the column that they are from if it was named.
     held_ : float
         Share of ‖X‖² that the concepts held at the fit.
     n_fitted_, drift_ : int, float
@@ -94,7 +94,7 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
     }
     _state: ClassVar[tuple[str, ...]] = (
         *("encoder_", "components_", "singular_values_", "documents_", "ids_", "held_", "energy_", "lost_energy_"),
-        *("n_fitted_", "known_share_", "drift_", "indptr_", "indices_", "weights_"),
+        *("n_fitted_", "known_share_", "drift_", "indptr_", "indices_", "weights_", "id_column_"),
     )
 
     encoder_: EncodeTexts
@@ -102,6 +102,7 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
     singular_values_: Array
     documents_: Array
     ids_: list[str] | None
+    id_column_: str | None
     held_: float
     energy_: float
     lost_energy_: float
@@ -166,6 +167,7 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         space = self._space(X, most, energy)
         self.__dict__ = {name: value for name, value in vars(self).items() if name[-1:] != "_"}
         self.encoder_, self.ids_, self.n_features_in_ = encoder, source.ids, 1
+        self.id_column_ = id
         self.singular_values_ = np.asarray(space.values, dtype=np.float64)
         self.components_ = np.ascontiguousarray(space.directions.T, dtype=np.float32)
         self._keep(X)
@@ -210,10 +212,16 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "documents_")
         source = documents_of(documents, column, id)
-        if (source.ids is None) != (self.ids_ is None):
-            has, needs = ("names", "none") if self.ids_ is None else ("no names", "names")
+        if self.ids_ is not None and source.ids is None:
+            own = getattr(self, "id_column_", None) or "COLUMN"  # older files do not say
             raise DataError(
-                f"the added documents have {has} and those of the index have {needs}; use id for both or none"
+                Message("the documents of the index have names; add the names of these with ", Setting("id", own))
+            )
+        if self.ids_ is None and source.ids is not None:
+            raise DataError(
+                Message("the documents of the index have no names, and these have; remove ", Setting("id"))
+                if id is not None
+                else "the documents of the index have no names, and these have; give a list of texts"
             )
         texts = list(source)
         if not texts:

@@ -47,7 +47,12 @@ SUFFIXES = tuple(suffix for row in FORMATS for suffix in row.suffixes)
 
 
 def scan(
-    source: Any, *, columns: Sequence[str] | None = None, drop: Sequence[str] | None = None, **options: Any
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
+    keys: Sequence[str] = (),
+    **options: Any,
 ) -> TableScan:
     """Open a table that is read in blocks and never whole; every method takes the result in place of an array.
 
@@ -58,6 +63,7 @@ def scan(
         2-D arrays, new at each call.
     columns : names of the columns to read, in this order. Default: all; of these, methods take the numeric ones.
     drop : names of columns to leave out.
+    keys : keys of folders named key=value that ``frames()`` contains as columns. Methods take none of them.
     **options : ``format``, for files whose suffix does not tell it. Text files take the options of `read` for text,
         ``types={"a": "number"}`` (or ``"whole"``, ``"text"``, ``"category"``) for columns that do not begin as they go
         on, and ``n_rows``, which saves counting the lines; ``scratch`` is a folder for a temporary binary copy, or True
@@ -89,14 +95,16 @@ def scan(
     """
     form, scratch = options.pop("format", None), options.pop("scratch", None)
     if scratch:
-        return _with_scratch(scan(source, columns=columns, drop=drop, format=form, **options), scratch)
+        return _with_scratch(scan(source, columns=columns, drop=drop, keys=keys, format=form, **options), scratch)
     chosen = ScanOptions(None if columns is None else tuple(columns), tuple(drop or ()), options)
+    if not isinstance(source, str | os.PathLike) and keys:
+        raise DataError(Message(Setting("keys"), ": only the files of a folder or pattern have keys"))
     if callable(source):
         return _open(BLOCKS, source, "a function", chosen)
     if isinstance(source, list | tuple):
         if not source:
             raise DataError("the list of files is empty; a table needs at least one file")
-        found = [_files(os.fspath(part), form, chosen) for part in source]
+        found = [_files(os.fspath(part), form, chosen)[1] for part in source]
         return _parts(f"{len(source)} files", [file for files in found for file in files], form, chosen)
     if not isinstance(source, str | os.PathLike):
         raise DataError(
@@ -106,7 +114,8 @@ def scan(
     name = os.fspath(source)
     if _zarr_at(name, form):
         return _open(BY_NAME["zarr"], name, name, chosen)
-    return _parts(Path(name).name or name, _files(name, form, chosen), form, chosen)
+    root, files = _files(name, form, chosen)
+    return _parts(Path(name).name or name, files, form, chosen, root, keys)
 
 
 def _with_scratch(found: TableScan, folder: Any) -> TableScan:
@@ -136,28 +145,22 @@ def _zarr_at(name: str, form: str | None) -> bool:
     return is_zarr(Path(name))
 
 
-def _files(name: str, form: str | None, options: ScanOptions) -> list[Source]:
-    """Return the files of a path, a pattern, a folder or a URL."""
+def _files(name: str, form: str | None, options: ScanOptions) -> tuple[Path | None, list[Source]]:
+    """Return the files of a path, a pattern, a folder or a URL, and the folder below which folders may be keys."""
     if is_url(name):
         found: list[Source] = [*remote_files(name, options.given.get("storage_options") or {})]
-        return _tables(name, found, form)
-    from ..folders import files_inside, files_matching, folder_keys
+        return None, _tables(name, found, form)
+    from ..folders import files_inside, files_matching
 
     path = Path(name)
     if path.is_file():
-        return [Source.of(path)]
+        return None, [Source.of(path)]
     pattern = not path.exists() and any(sign in name for sign in _GLOB)
     if not pattern and not path.is_dir():
         raise DataError(f"{path}: no such file")
     files = files_matching(path) if pattern else files_inside(path)
     root = Path(os.path.commonpath([file.parent for file in files])) if pattern and files else path
-    keys = sorted({key for file in files for key in folder_keys(root, file)})
-    if keys:
-        raise DataError(
-            f"{path}: folders named {keys[0]}=… stand for a column, which scan does not add; give the list of the "
-            "files to read them without it"
-        )
-    return _tables(name, [Source.of(file) for file in files], form)
+    return root, _tables(name, [Source.of(file) for file in files], form)
 
 
 def _tables(name: str, files: list[Source], form: str | None) -> list[Source]:
@@ -169,12 +172,34 @@ def _tables(name: str, files: list[Source], form: str | None) -> list[Source]:
     return files
 
 
-def _parts(name: str, files: list[Source], form: str | None, options: ScanOptions) -> TableScan:
-    """Open the files of one table; types of text files are settled by the first."""
+def _parts(
+    name: str,
+    files: list[Source],
+    form: str | None,
+    options: ScanOptions,
+    root: Path | None = None,
+    beside: Sequence[str] = (),
+) -> TableScan:
+    """Open the files of one table; types of text files are settled by the first.
+
+    ``beside``: keys of the folders below ``root`` that frames contain.
+    """
+    from ..folders import folder_keys, key_note, keys_of_files
+
+    known = () if root is None else tuple(folder_keys(root, files[0].path or Path()))
+    if unknown := [key for key in beside if key not in known]:
+        has = f"the keys {', '.join(known)}" if known else "no such folders"
+        raise DataError(Message(f"{name}: ", Setting("keys", unknown), f": it has {has}"))
+    if named := [key for key in options.columns or () if key in known]:
+        raise DataError(
+            f"{name}: {named[0]} is a key of the folders, and tables that are read in blocks are reduced without keys; "
+            "leave it out"
+        )
+    options = replace(options, drop=tuple(column for column in options.drop if column not in known))
     rows = [_format(file, form) for file in files]
     given = {key: value for key, value in options.given.items() if key != "storage_options" or not files[0].remote}
     options = replace(options, given=given)
-    if len(files) == 1:
+    if len(files) == 1 and not known:
         return _open(rows[0], files[0], files[0].name, options)
     if len({row.name for row in rows}) > 1:
         other = next(i for i, row in enumerate(rows) if row.name != rows[0].name)
@@ -191,8 +216,9 @@ def _parts(name: str, files: list[Source], form: str | None, options: ScanOption
         first[:] = first or [part]
         return part
 
-    _, parts, empty = with_rows(files, opened)
-    return PartsScan(name, parts, empty_note(empty))
+    files, parts, empty = with_rows(files, opened)
+    keys = keys_of_files(root, [file.path or Path() for file in files]) if root is not None else {}
+    return PartsScan(name, parts, (*empty_note(empty), *key_note(keys)), keys, beside)
 
 
 def _format(file: Source, form: str | None) -> ScanFormat:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,22 @@ if TYPE_CHECKING:
 
 
 class PartsScan(TableScan):
-    """The rows of several scans, one after another; all must have the same columns. ``notes``: of files left out."""
+    """The rows of several scans, one after another; all must have the same columns. ``notes``: of files left out.
 
-    def __init__(self, source: str, parts: Sequence[TableScan], notes: tuple[str, ...] = ()) -> None:
+    ``keys``: values of the keys of folders, one for each part. They are not in arrays, and in frames only those that
+    ``beside`` names.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        parts: Sequence[TableScan],
+        notes: tuple[str, ...] = (),
+        keys: Mapping[str, Sequence[int | str]] | None = None,
+        beside: Sequence[str] = (),
+    ) -> None:
         self.source, self.parts, self.notes = source, list(parts), notes
+        self.keys, self.beside = dict(keys or {}), tuple(beside)
         first = self.parts[0]
         self.has_names = first.has_names
         counts = [part.n_rows for part in self.parts]
@@ -44,14 +56,14 @@ class PartsScan(TableScan):
 
         first, parts = self.parts[0], [part for part in self.parts if isinstance(part, FrameScan)]
         for part in parts[1:]:
-            differ = sorted({*part.schema} ^ {*first.schema})
+            differ = sorted(({*part.schema} ^ {*first.schema}).difference(self.keys))
             if differ:
                 raise DataError(
                     f"{part.source} and {first.source} have different columns: {', '.join(map(repr, differ[:5]))}; the "
                     "files of one table must have the same"
                 )
-        order = list(first.schema)
-        require_same_kinds(self.source, [part.schema for part in parts])
+        order = [name for name in first.schema if name not in self.keys]  # a column of that name yields to the key
+        require_same_kinds(self.source, [{name: part.schema[name] for name in order} for part in parts])
         heads = [part.head.frame.select(order).clear() for part in parts]
         try:
             self._types = dict(pl.concat(heads, how="vertical_relaxed").schema)
@@ -81,33 +93,37 @@ class PartsScan(TableScan):
     @property
     def schema(self) -> dict[str, pl.DataType]:
         """The names and types of the columns of frames."""
-        return self._types if self.has_names else self.parts[0].schema
+        if not self.has_names:
+            return self.parts[0].schema
+        import polars as pl
 
-    def _from(self, start: int) -> Iterator[tuple[TableScan, int]]:
-        """Yield the parts from a row on, each with its first row; those before are skipped if their length is known."""
-        for part in self.parts:
+        return self._types | {key: pl.Series(self.keys[key]).dtype for key in self.beside}
+
+    def _from(self, start: int) -> Iterator[tuple[int, TableScan, int]]:
+        """Yield number, part and its first row from a row on; parts before are skipped if their length is known."""
+        for number, part in enumerate(self.parts):
             if start and start >= part.count():
                 start -= part.count()
                 continue
-            yield part, start
+            yield number, part, start
             start = 0
 
     def _arrays(self, start: int, rows: int) -> Iterator[Array]:
-        for part, first in self._from(start):
+        for _, part, first in self._from(start):
             for piece in part.arrays(first, rows=rows):
                 yield np.ascontiguousarray(piece, dtype=self.dtype)
 
     def _frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
-        for part, first in self._from(start):
+        for number, part, first in self._from(start):
             for frame in part.frames(first, rows=rows):
-                yield self._unified(frame)
+                yield self._unified(frame, number)
 
     def _number_frames(self, start: int, rows: int) -> Iterator[pl.DataFrame]:
-        for part, first in self._from(start):
+        for number, part, first in self._from(start):
             for frame in part.number_frames(first, rows=rows):
-                yield self._unified(frame)
+                yield self._unified(frame, number)
 
-    def _unified(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _unified(self, frame: pl.DataFrame, number: int) -> pl.DataFrame:
         """Return rows of a part with the columns and types of the table; floats among integers stay floats."""
         import polars as pl
 
@@ -115,9 +131,11 @@ class PartsScan(TableScan):
             return frame
         types = {
             name: pl.Float64() if kind.is_integer() and frame.schema[name].is_float() else kind
-            for name, kind in self.schema.items()
+            for name, kind in self._types.items()
         }
-        return frame.select(list(types)).cast(pl.Schema(types))
+        made = frame.select(list(types)).cast(pl.Schema(types))
+        schema = self.schema
+        return made.with_columns(pl.lit(self.keys[key][number], schema[key]).alias(key) for key in self.beside)
 
     def spans(self, rows: int) -> list[Span]:
         """Return the spans of all parts; ``place`` is the number of the part and the span within it."""
@@ -135,7 +153,7 @@ class PartsScan(TableScan):
 
     def _span_frames(self, span: Span) -> Iterator[pl.DataFrame]:
         number, own = span.place
-        yield self._unified(self.parts[number].span_frame(Span(*own)))
+        yield self._unified(self.parts[number].span_frame(Span(*own)), number)
 
     def missing_file(self) -> str | None:
         """Return the path of a part that does not exist here, if any."""
@@ -156,7 +174,8 @@ class PartsScan(TableScan):
         return next((why for part in self.parts if (why := part.unrecognised()) is not None), None)
 
     def _identity(self) -> dict[str, Any]:
-        return {"parts": [part._identity() for part in self.parts]}
+        parts = {"parts": [part._identity() for part in self.parts]}
+        return parts | ({"keys": {key: list(self.keys[key]) for key in self.beside}} if self.beside else {})
 
     def _where(self, row: int) -> str:
         ends = list(accumulate(part.count() for part in self.parts))

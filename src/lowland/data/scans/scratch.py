@@ -165,7 +165,7 @@ class ScratchScan(TableScan):
 
     def __init__(self, scan: TableScan, scratch: Scratch) -> None:
         self.scan, self.scratch = scan, scratch
-        self.source, self.n_rows, self.has_names = scan.source, scan.n_rows, scan.has_names
+        self.source, self.n_rows, self.has_names, self.keys = scan.source, scan.n_rows, scan.has_names, scan.keys
         self._stamp_often = False  # the scan looks at its files; a copy does not change
 
     @property

@@ -48,6 +48,7 @@ class TableScan(ABC):
     n_rows: int | None
     has_names: bool = False  # columns have names and types of their own, which `frames` yields
     passes: int = 0  # that read all rows
+    keys: Mapping[str, Sequence[int | str]] = {}  # of folders: values of a key for the files
 
     # -- what a format writes -----------------------------------------------------------------------------------------
 
