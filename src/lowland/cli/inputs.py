@@ -82,7 +82,11 @@ def read_input(
     if chosen is None:
         _warn_of_row_numbers(table, selection)
         _warn_of_identifiers(table, selection.names)
-    return replace(rows_of(table, selection), id=keep.id)
+    excluded = dict.fromkeys(drop or (), "dropped")
+    if chosen is not None:
+        kept = {*chosen, *keep.aside, *excluded, *selection.left_out}
+        excluded |= {name: "not chosen" for name in table.names if name not in kept}
+    return replace(rows_of(table, selection), id=keep.id, left_out={**selection.left_out, **excluded})
 
 
 def _refuse_text(table: Table, chosen: Sequence[str]) -> None:

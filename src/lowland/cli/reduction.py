@@ -12,7 +12,7 @@ from .answer import note
 from .comparing import compare_command
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import DrawnMap, draw
-from .input import Input, columns_in_words, row_names
+from .input import Input, columns_in_words, left_out_in_words, row_names
 from .model import find_method
 from .options import KeepOptions, MethodOptions, TableOptions
 from .preparing import mixed_columns, steps_in_words
@@ -156,9 +156,7 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
     facts = {"file": job.data.name, "rows": rows_shown, "columns reduced": columns_in_words(given)}
     if given.pairwise:
         facts = {"file": job.data.name, "objects": f"{n:,}"}
-    left = {name: reason for name, reason in given.left_out.items() if reason != "kept aside"}
-    if left:
-        facts["left out"] = ", ".join(f"{name} ({reason})" for name, reason in left.items())
+    facts |= left_out_in_words(given)
     if job.keep.aside:
         facts["not used as data"] = ", ".join(job.keep.aside)
     steps = None if given.steps is None else steps_in_words(given.steps)
@@ -190,13 +188,18 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
 
 def _next_steps(job: Job, made: Made) -> dict[str, str]:
     """Return the commands that a report suggests: other methods, and new rows or outliers."""
+    from ..comparison.dataset import can_be_target
+
     pairwise = made.given.pairwise
+    color, _ = _coloring(job, made)
+    classes = job.keep.color is None or can_be_target(color, made.given.shape[0])
     compare = compare_command(
         job.data,
         job.columns,
         famd=job.method.method == "famd",
         id=None if pairwise else job.keep.id,
-        target=job.keep.color,
+        target=job.keep.color if classes else None,
+        drop=[] if classes else [str(job.keep.color)],
         scale=bool(job.method.scale),
         metric="precomputed" if pairwise else None,
     )
