@@ -79,8 +79,9 @@ def test_a_lasso_with_shift_in_a_notebook_that_listens_to_the_mouse(open_page, b
       document.getElementById("map").addEventListener("mousedown", (e) => {{ taken = e.shiftKey; }});
       document.addEventListener("mousemove", (e) => {{ if (taken) e.stopPropagation(); }}, true);
       const values = {{ data: {json.dumps(data)} }};
-      const model = {{ get: (name) => values[name], set: (name, value) => (values[name] = value), save_changes() {{}} }};
-      import(URL.createObjectURL(new Blob([{module}], {{ type: "text/javascript" }}))).then(({{ default: widget }}) => {{
+      const model = {{ get: (name) => values[name], set() {{}}, save_changes() {{}} }};
+      const file = new Blob([{module}], {{ type: "text/javascript" }});
+      import(URL.createObjectURL(file)).then(({{ default: widget }}) => {{
         const el = document.getElementById("map");
         widget.render({{ model, el }});
         el.dataset.lowlandState = "ready";
