@@ -155,3 +155,10 @@ def test_recognition_says_what_was_done_to_the_images(run: Any, people: Path) ->
     assert run("image", "eigenfaces", people, "--components", 5, "--model", "m.lowland").code == 0
     Image.fromarray(np.zeros((30, 20, 3), np.uint8)).save("new/other.png")
     assert "1 of 41 resized, 1 of them stretched" in run("image", "recognize", "m.lowland", "new", "--json").err
+
+
+def test_an_unknown_column_lists_those_that_are_not_pixels(run: Any, people: Path) -> None:
+    done = run("reduce", people, "--color", "label")
+    assert done.code == 3
+    assert "has no column 'label'; it has 'file', 'folder', 'pixel_0_0', " in done.err
+    assert "(66 in all)" in done.err

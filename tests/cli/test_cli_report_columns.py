@@ -147,3 +147,20 @@ def test_the_page_counts_filled_cells_and_names_constant_columns(run: Run, tmp_p
     (tmp_path / "lab.csv").write_text("\n".join(["a,b,c,d,unit,kind", *lines]) + "\n")
     run("reduce", "lab.csv", *words, "--method", "famd", "--out", "map.csv", "--report", "page.html")
     assert "Filled 3 cells in 2 of 6 columns" in read(tmp_path / "page.html").text
+
+
+def test_columns_left_out_and_the_suggested_comparison_of_a_continuous_colour(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(rng.standard_normal((40, 5)), schema=["a", "b", "c", "shade", "spare"])
+    frame.with_columns(note=pl.Series(["x"] * 40)).write_csv(tmp_path / "t.csv")
+    words = ("--color", "shade", "--drop", "spare", "--report", "page.html")
+    assert run("reduce", "t.csv", *words, "--out", "map.csv").code == 0
+    text = read(tmp_path / "page.html").text
+    assert "left out note (text), spare (dropped) not used as data shade" in text
+    command = "lowland compare t.csv --drop spare --drop shade"
+    assert command in text
+    assert "--target" not in text
+    assert run(*command.split()[1:], "--methods", "pca,isomap").code == 0
+    assert run("reduce", "t.csv", "--columns", "a,b", "--report", "page.html", "--out", "map.csv").code == 0
+    left = "left out c (not chosen), shade (not chosen), spare (not chosen), note (not chosen)"
+    assert left in read(tmp_path / "page.html").text

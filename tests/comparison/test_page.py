@@ -21,7 +21,11 @@ def test_the_figure_shows_maps_and_criteria(found):
     assert titles[:2] == ["isomap (recommended)", "pca"]
     bars = figure.axes[-1]
     assert [text.get_text() for text in bars.get_yticklabels()] == ["isomap", "pca"]
-    assert [text.get_text() for text in bars.get_legend().get_texts()] == ["neighbours", "distances", "class accuracy"]
+    assert [text.get_text() for text in bars.get_legend().get_texts()] == [
+        "neighbours",
+        "geodesic distances",
+        "class accuracy",
+    ]
     widths = sorted(patch.get_width() for patch in bars.patches)
     table = found.table()
     assert widths == pytest.approx(sorted(v for name in ("local", "global", "target") for v in table[name]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -66,6 +67,31 @@ def test_lasso_selects_and_copies_ids(opened):
     opened.page.click("button:has-text('Clear selection')")
     opened.wait_for_status("No rows selected")
     assert opened.errors == []
+
+
+def test_a_lasso_with_shift_in_a_notebook_that_listens_to_the_mouse(open_page, bundle):
+    """JupyterLab takes all moves after a press with Shift that reaches a cell."""
+    places = [(x, y) for x in range(6) for y in range(6)]
+    data = payload(places, {"name": [f"row {i}" for i in range(36)]}, axes=["x", "y"])
+    module = json.dumps(script("widget")).replace("</", "<\\/")
+    opened = open_page(f"""<!doctype html><div id=map></div><script>
+      let taken = false;
+      document.getElementById("map").addEventListener("mousedown", (e) => {{ taken = e.shiftKey; }});
+      document.addEventListener("mousemove", (e) => {{ if (taken) e.stopPropagation(); }}, true);
+      const values = {{ data: {json.dumps(data)} }};
+      const model = {{ get: (name) => values[name], set() {{}}, save_changes() {{}} }};
+      const file = new Blob([{module}], {{ type: "text/javascript" }});
+      import(URL.createObjectURL(file)).then(({{ default: widget }}) => {{
+        const el = document.getElementById("map");
+        widget.render({{ model, el }});
+        el.dataset.lowlandState = "ready";
+      }});
+    </script>""")
+    eventually(opened.page, lambda: len(opened.colors()) == 1)
+    opened.page.keyboard.down("Shift")
+    opened.drag([(0.02, 0.02), (0.5, 0.02), (0.5, 0.98), (0.02, 0.98), (0.03, 0.04)])
+    opened.page.keyboard.up("Shift")
+    opened.wait_for_status("18 of 36 rows selected")
 
 
 def test_colour_by_another_column_and_by_trust(opened):

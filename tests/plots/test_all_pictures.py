@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,3 +132,33 @@ def test_nor_do_the_large_texts_of_slides(name: str) -> None:
     with plots.theme("slide"):
         made = PICTURES[name]()
     assert_figure_apart((made[0] if isinstance(made, list) else made).figure)
+
+
+def table_rows(page: str, heading: str) -> list[tuple[str, str]]:
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+    part = text.split(f"## {heading}\n")[1].split("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in part.splitlines() if line.startswith("| ")]
+    return [(left, right) for left, right in rows[1:]]
+
+
+LISTS = [
+    *table_rows("plots_components.md", "Coming from factoextra"),
+    *table_rows("plots.md", "Coming from factoextra or scanpy"),
+    *table_rows("plots.md", "Pictures of lectures and papers"),
+]
+
+
+@pytest.mark.parametrize(("theirs", "ours"), LISTS, ids=[left[:40] for left, _ in LISTS])
+def test_lists_for_users_of_other_packages_name_what_there_is(theirs: str, ours: str) -> None:
+    known = {name for function in plots.__all__ for name in inspect.signature(getattr(plots, function)).parameters}
+    for code in re.findall(r"`([^`]+)`", ours):
+        name, call, options = code.removeprefix("lowland.").removeprefix("plots.").partition("(")
+        if name in plots.__all__:
+            passed = re.findall(r"([a-z_]+)=", options)
+            assert set(passed) <= set(inspect.signature(getattr(plots, name)).parameters), code
+        elif re.fullmatch(r"\w+=.*", code):
+            assert code.partition("=")[0] in known, code
+        elif name.startswith("quality."):
+            assert hasattr(lowland.quality, name.removeprefix("quality.")), code
+        else:
+            assert not call or "." in name, f"{code}: no function of plots"

@@ -295,6 +295,21 @@ def test_names_never_overlap(wine, fitted, size, style):
             assert legend is None or not legend.get_window_extent().shrunk(0.99, 0.99).overlaps(ax.get_window_extent())
 
 
+def test_a_name_gives_way_to_one_that_would_need_a_long_line(wine, monkeypatch):
+    X = wine.drop(columns=["alcohol", "proline"])
+    further = {name: wine[name].to_numpy() for name in ("alcohol", "proline")}
+
+    def longest() -> float:
+        ax = biplot(lowland.PCA(2, scale=True).fit(X), X, supplementary=further, n_arrows=6)
+        ax.figure.draw_without_rendering()
+        assert len(names_of(ax)) == 8
+        return max(float(np.hypot(*np.diff(line.vertices, axis=0)[0])) for _, line in leaders(ax))
+
+    assert longest() < 25
+    monkeypatch.setattr("lowland.plots.tip_placing._ROUNDS", 1)  # in the order of the names
+    assert longest() > 60
+
+
 def test_all_names_find_room_in_a_figure_of_usual_size(wine, fitted):
     assert set(names_of(correlation_circle(fitted, wine))) == set(wine.columns)
     assert len(names_of(biplot(fitted, wine))) == 10
@@ -418,6 +433,8 @@ def test_cos2_as_bars_and_maps(wine, fitted):
     np.testing.assert_allclose(heights(rows), np.sort(fitted.cos2(wine)[:, :2].sum(axis=1))[::-1][:5])
     plane = cos2(fitted, wine, of="rows", kind="map")
     marks = plane.collections[0]
+    circle = correlation_circle(fitted, wine, color="cos2").figure.axes[1].collections[-1]
+    assert circle.get_cmap().name == plane.collections[0].get_cmap().name  # one scale for one measure
     Y, quality_of_rows = fitted.transform(wine)[:, :2], fitted.cos2(wine)[:, :2].sum(axis=1)
     order = np.argsort(quality_of_rows, kind="stable")
     np.testing.assert_allclose(marks.get_offsets(), Y[order])

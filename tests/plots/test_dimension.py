@@ -59,3 +59,11 @@ def test_no_line_crosses_the_name_of_an_estimate(rng):
             assert not (box.x0 < x < box.x1 and low < box.y0 + 1 < high), text.get_text()
     assert spectrum.spines["left"].get_bounds()[1] == 100
     assert max(spectrum.get_xticks()) <= 6
+
+
+@pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")
+def test_the_scale_of_small_shares_ends_below_the_title():
+    rng = np.random.default_rng(0)
+    spectrum = dimension(estimate(rng.normal(size=(150, 120))))[1]
+    top = spectrum.spines["left"].get_bounds()[1]
+    assert spectrum.lines[0].get_ydata().max() < top <= spectrum.get_ylim()[1]

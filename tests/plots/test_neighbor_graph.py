@@ -117,6 +117,19 @@ def test_what_cannot_be_drawn_is_refused(rng):
         neighbor_graph(apart, n_neighbors=3, path=(0, 39))
 
 
+@pytest.mark.parametrize("name", ["paper", "slide"])
+def test_the_legend_of_a_graph_in_space_is_above_it_where_a_colour_bar_is_beside(roll, name):
+    X, Y = roll
+    with theme(name):
+        axes = neighbor_graph(X, path=(0, 9), color=Y[:, 0], color_name="arc")
+    figure = axes.figure
+    figure.draw_without_rendering()
+    numbers = [axis.get_tightbbox() for axis in (axes.xaxis, axes.yaxis, axes.zaxis)]
+    legend = axes.get_legend().get_window_extent()
+    assert max(box.y1 for box in numbers) <= legend.y0 < legend.y1 <= figure.bbox.y1
+    assert max(box.x1 for box in numbers) - min(box.x0 for box in numbers) > 0.35 * figure.bbox.width
+
+
 @pytest.mark.parametrize("name", ["slide", "dark"])
 def test_themes(roll, name):
     X, Y = roll

@@ -152,10 +152,10 @@ def test_an_outlier_turns_the_first_axis_and_is_named() -> None:
 @pytest.mark.parametrize(
     ("spread", "far", "text"),
     [
-        ((1, 1, 1, 1), 8.0, "Without it there is no distinct first axis: the largest share of the variance is"),
-        ((1, 1, 1, 1), 4.0, "There is no distinct first axis with or without it."),
-        ((1.6, 1, 1, 1), (0, 26.0, 0, 0), "There is a distinct first axis only without it; it holds"),
-        ((3, 1, 1, 1), 8.0, "Without it the first axis turns by"),
+        ((1, 1, 1, 1), 8.0, "Without it there is no distinct first principal axis: the largest share of the variance"),
+        ((1, 1, 1, 1), 4.0, "There is no distinct first principal axis with or without it."),
+        ((1.6, 1, 1, 1), (0, 26.0, 0, 0), "There is a distinct first principal axis only without it; it holds"),
+        ((3, 1, 1, 1), 8.0, "Without it the first principal axis turns by"),
     ],
 )
 def test_a_turn_is_told_only_where_a_first_axis_stands_out(spread: tuple, far: float | tuple, text: str) -> None:

@@ -123,6 +123,13 @@ def columns_in_words(given: Input) -> str:
     return _counted(names)
 
 
+def left_out_in_words(given: Input) -> dict[str, str]:
+    """Return the fact "left out" of a report: the first columns that are not reduced, with reasons; {} without any."""
+    left = [f"{name} ({reason})" for name, reason in given.left_out.items() if reason != "kept aside"]
+    more = f", … ({len(left):,} in all)" if len(left) > _ALL_LISTED else ""
+    return {"left out": ", ".join(left[:_ALL_LISTED]) + more} if left else {}
+
+
 def _counted(names: Sequence[str]) -> str:
     shown = names if len(names) <= _ALL_LISTED else names[:_NAMES_LISTED]
     return f"{len(names):,}: {', '.join(shown)}{', …' if len(shown) < len(names) else ''}"

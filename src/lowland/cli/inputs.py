@@ -79,8 +79,17 @@ def read_input(
     _note_left_out(selection)
     if chosen is None:
         _warn_of_row_numbers(table, selection)
+<<<<<<< HEAD
         say_of_columns(table, selection.names, famd=categories)
     return replace(rows_of(table, selection), id=keep.id)
+=======
+        _warn_of_identifiers(table, selection.names)
+    excluded = dict.fromkeys(drop or (), "dropped")
+    if chosen is not None:
+        kept = {*chosen, *keep.aside, *excluded, *selection.left_out}
+        excluded |= {name: "not chosen" for name in table.names if name not in kept}
+    return replace(rows_of(table, selection), id=keep.id, left_out={**selection.left_out, **excluded})
+>>>>>>> f-gallery
 
 
 def _refuse_text(table: Table, chosen: Sequence[str]) -> None:

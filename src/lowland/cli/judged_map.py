@@ -15,7 +15,7 @@ from ..core.message import Message, message_of
 from .answer import UsageError
 from .figure_kinds import Rows
 from .figures import KEPT, DrawnMap, draw
-from .input import columns_in_words, row_names
+from .input import columns_in_words, left_out_in_words, row_names
 from .running import run
 from .wording import SCALED, in_words
 
@@ -141,9 +141,7 @@ class JudgedMap:
         facts = {"file": files[0].name, "rows": f"{n:,}", "columns compared": columns_in_words(given)}
         if given.pairwise:
             facts = {"file": files[0].name, "objects": f"{n:,}"}
-        left = {name: reason for name, reason in given.left_out.items() if reason != "kept aside"}
-        if left:
-            facts["left out"] = ", ".join(f"{name} ({reason})" for name, reason in left.items())
+        facts |= left_out_in_words(given)
         facts["map"] = f"{', '.join(self.names)} of {files[-1].name}"
         return of_any_map(
             self._compared(rows),

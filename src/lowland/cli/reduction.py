@@ -11,7 +11,7 @@ from .answer import note
 from .comparing import compare_command
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import DrawnMap, draw
-from .input import Input, columns_in_words, row_names
+from .input import Input, columns_in_words, left_out_in_words, row_names
 from .model import find_method
 from .next_commands import SameRows, new_rows_of, transform_command
 from .options import KeepOptions, MethodOptions, TableOptions
@@ -163,9 +163,7 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
     facts = {"file": job.data.name, "rows": rows_shown, "columns reduced": columns_in_words(given)}
     if given.pairwise:
         facts = {"file": job.data.name, "objects": f"{n:,}"}
-    left = {name: reason for name, reason in given.left_out.items() if reason != "kept aside"}
-    if left:
-        facts["left out"] = ", ".join(f"{name} ({reason})" for name, reason in left.items())
+    facts |= left_out_in_words(given)
     if job.keep.aside:
         facts["not used as data"] = ", ".join(job.keep.aside)
     steps = None if given.steps is None else steps_in_words(given.steps)
@@ -197,11 +195,24 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
 
 def _next_steps(job: Job, made: Made) -> dict[str, str]:
     """Return the commands that a report suggests: other methods, and new rows or outliers."""
+    from ..comparison.dataset import can_be_target
+
     pairwise = made.given.pairwise
+<<<<<<< HEAD
     rows = replace(job.rows, id=None) if pairwise else job.rows
+=======
+    color, _ = _coloring(job, made)
+    classes = job.keep.color is None or can_be_target(color, made.given.shape[0])
+>>>>>>> f-gallery
     compare = compare_command(
         rows,
         famd=job.method.method == "famd",
+<<<<<<< HEAD
+=======
+        id=None if pairwise else job.keep.id,
+        target=job.keep.color if classes else None,
+        drop=[] if classes else [str(job.keep.color)],
+>>>>>>> f-gallery
         scale=bool(job.method.scale),
         metric="precomputed" if pairwise else None,
     )

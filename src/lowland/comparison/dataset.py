@@ -316,6 +316,19 @@ def numeric_columns(rows: Any, categorical: Sequence[int]) -> Array | None:
     return np.ascontiguousarray(table.astype(np.float64))
 
 
+def can_be_target(values: Any, n: int) -> bool:
+    """Return whether a column of n values contains class labels that `compare` accepts.
+
+    >>> can_be_target(["a", "b"] * 4, 8), can_be_target([0.5 * i for i in range(8)], 8)
+    (True, False)
+    """
+    try:
+        _classes("", values, n)
+    except DataError:
+        return False
+    return True
+
+
 def _classes(name: str, values: Any, n: int) -> Target:
     """Read a target: few different values, text or whole numbers; missing ones are left out."""
     listed = _listed(values)

@@ -83,7 +83,7 @@ def recommend(record: Mapping[str, Any], prefer: str = "balanced") -> Recommenda
         raise ValueError(Message(Setting("prefer", "target"), " needs a comparison with a ", Setting("target")))
     judged = [prefer] if prefer in WORDS else judge.criteria
     best = judge.ranked(done, judged)[0]
-    names = _names(record)
+    names = criterion_names(record)
     reasons = [_first_reason(judge, best, done, judged, names)]
     group: list[Entry] = []
     cloud = _cloud(record, done, judge) if prefer == "balanced" else None
@@ -135,7 +135,7 @@ def space(record: Mapping[str, Any]) -> str:
     return f"{said}, on {count(rows['training'], 'row')}"
 
 
-def _names(record: Mapping[str, Any]) -> dict[str, str]:
+def criterion_names(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the names of the criteria: which distances are judged depends on the data."""
     evidence = record["evidence"]
     geodesic = evidence is not None and evidence["distances"] == "geodesic"

@@ -13,7 +13,7 @@ from ..core.show import show
 from .candidates import Candidate
 from .measuring import Map
 from .ranking import SIDES, Judge, seconds
-from .recommendation import Recommendation, recommend
+from .recommendation import Recommendation, criterion_names, recommend
 
 if TYPE_CHECKING:
     import polars as pl
@@ -229,6 +229,7 @@ class Comparison:
             color_name=self.color_name,
             marked=chosen,
             part=part,
+            words=criterion_names(self.record),
         )
         return figure
 

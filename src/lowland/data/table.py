@@ -333,7 +333,7 @@ class Table:
                 self._unknown(name)
 
     def _unknown(self, name: str) -> NoReturn:
-        names = [*self.names, *self.aside.columns]
+        names = [*self.aside.columns, *self.names]  # those of images after the few that are not pixels
         lower = {known.lower(): known for known in names}
         near = [lower[key] for key in difflib.get_close_matches(name.lower(), list(lower), n=3, cutoff=0.5)]
         if near:

@@ -31,6 +31,7 @@ def comparison(
     color_name: str | None = None,
     marked: str | None = None,
     part: Literal["all", "maps", "criteria"] = "all",
+    words: Mapping[str, str] = WORDS,
 ) -> Figure:
     """Draw small maps, best first, and below them the criteria with intervals.
 
@@ -42,6 +43,7 @@ def comparison(
     color_name : heading of the legend.
     marked : the name of the recommended candidate.
     part : "maps" or "criteria" for one of them in a figure of its own, as wide as a printed page.
+    words : names of the criteria in the legend.
 
     Examples
     --------
@@ -69,7 +71,7 @@ def comparison(
     if part != "criteria":
         _maps(upper, maps, down, across, colors, color_name, marked)
     if part != "maps":
-        _bars(lower.subplots(), list(maps), criteria)
+        _bars(lower.subplots(), list(maps), criteria, words)
     return figure
 
 
@@ -111,7 +113,12 @@ def small_map(Y: Any, color: Sequence[Any] | None = None) -> Figure:
     return figure
 
 
-def _bars(axes: Axes, names: Sequence[str], criteria: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> None:
+def _bars(
+    axes: Axes,
+    names: Sequence[str],
+    criteria: Mapping[str, Mapping[str, tuple[float, float, float]]],
+    words: Mapping[str, str],
+) -> None:
     """Draw the criteria of each map, the best on top, with error bars."""
     look, listed = current(), list(criteria[names[0]])
     tones = {"local": look.accent, "global": look.second, "target": look.palette[4]}
@@ -120,7 +127,7 @@ def _bars(axes: Axes, names: Sequence[str], criteria: Mapping[str, Mapping[str, 
         values = np.array([criteria[name][criterion] for name in names])
         y = np.arange(len(names)) + (place - (len(listed) - 1) / 2) * height
         error = np.abs(values[:, 1:].T - values[:, 0])
-        axes.barh(y, values[:, 0], height * 0.9, color=tones[criterion], label=WORDS[criterion])
+        axes.barh(y, values[:, 0], height * 0.9, color=tones[criterion], label=words[criterion])
         axes.errorbar(values[:, 0], y, xerr=error, fmt="none", ecolor=look.ink, elinewidth=0.8, capsize=1.5)
     axes.set_yticks(range(len(names)), [literal(shorten(name, 34)) for name in short_names(names)])
     axes.invert_yaxis()

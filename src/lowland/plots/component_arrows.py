@@ -11,9 +11,9 @@ from ..core.message import Message, Owner, Setting
 from ..quality.components import checked_axes, column_contributions, correlation_values, cos2_values
 from ..quality.model_axes import ModelAxes, model_axes
 from ..quality.supplementary_columns import Supplementary, supplementary
-from .component_parts import draw_arrows, draw_points, note, rewrite, settle_note, zero_lines
+from .component_parts import draw_arrows, draw_points, mark_colors, note, rewrite, settle_note, zero_lines
 from .parts import color_bar
-from .style import axes_for, current, literal, value_colors
+from .style import axes_for, current, literal
 from .tip_names import write_tip_names
 
 if TYPE_CHECKING:
@@ -332,7 +332,6 @@ def _shades(ax: Axes, values: Array, name: str) -> list[str]:
     from matplotlib.colors import Normalize, to_hex
 
     top = 1.0 if name == "cos2" else float(values.max())
-    tones = value_colors("viridis_r" if current().background is None else "viridis")
-    colors = ScalarMappable(Normalize(0.0, top), mpl.colormaps.get_cmap(tones))
+    colors = ScalarMappable(Normalize(0.0, top), mpl.colormaps.get_cmap(mark_colors()))
     color_bar(colors, ax, "cos² in this plane" if name == "cos2" else "contribution, %")
     return [to_hex(tuple(colors.to_rgba(value))) for value in values]

@@ -18,7 +18,7 @@ from ..quality.components import (
     row_cos2,
 )
 from ..quality.model_axes import is_model, model_axes
-from .component_parts import note, text_width, zero_lines
+from .component_parts import mark_colors, note, text_width, zero_lines
 from .parts import color_bar, few_ticks
 from .style import axes_for, current, grid_of_axes, literal, room_of, shorten_all, value_colors
 
@@ -260,7 +260,7 @@ def _map_of_rows(model: Any, X: Any, axes: Sequence[int], values: Array, ax: Axe
     ax = axes_for(ax, 7.0, 5.4)
     order = np.argsort(values, kind="stable")  # well represented rows on top
     size = float(np.clip(20_000 / len(Y), 5, 26)) * look.marker
-    marks = ax.scatter(Y[order, 0], Y[order, 1], c=values[order], s=size, cmap=value_colors(), vmin=0, vmax=1,
+    marks = ax.scatter(Y[order, 0], Y[order, 1], c=values[order], s=size, cmap=mark_colors(), vmin=0, vmax=1,
                        linewidths=0, rasterized=len(Y) > 5000)  # fmt: skip
     color_bar(marks, ax, "cos² in this plane")
     zero_lines(ax)

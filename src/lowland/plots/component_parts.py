@@ -25,6 +25,15 @@ def diverging() -> str:
     return "RdBu_r" if current().background is None else "berlin"
 
 
+def mark_colors() -> Any:
+    """Return the colour map of arrows and points by how well axes show them: the weakest are the faintest.
+
+    >>> mark_colors()
+    'viridis_r'
+    """
+    return value_colors("viridis_r" if current().background is None else "viridis")
+
+
 def draw_points(ax: Axes, x: Array, y: Array, color: Any = None, color_name: str | None = None) -> None:
     """Draw points in one colour, by group with a legend, or by value with a colour bar."""
     look, n = current(), len(x)

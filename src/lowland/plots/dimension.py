@@ -109,7 +109,7 @@ def _draw_spectrum(axes: Axes, found: Estimate) -> None:
     plain_numbers(axes.yaxis, FixedLocator([step * 10.0**p for p in powers for step in steps if step * 10.0**p <= 100]))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.spines["left"].set_bounds(least / 2, 100)  # the names are above the scale
+    axes.spines["left"].set_bounds(least / 2, min(100.0, most * room))  # the names are above the scale
     axes.set_xlim(0.3, len(values) + 1.0)
     _name_cuts(axes, cuts, len(values))
     axes.set_title(f"linear: {found.consensus['linear']:.0f}", color=look.ink, fontsize=look.font + 1)

@@ -97,7 +97,7 @@ def neighbor_graph(
     else:
         add_legend(axes, handles, color_name if grouped else None)
     if places.shape[1] == 3:
-        fit_space(axes)
+        fit_space(axes, above=bars and bool(handles))
     if not (bars and handles):
         note(axes, said)
     return axes

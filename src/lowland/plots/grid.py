@@ -224,26 +224,26 @@ def component_planes(
 
 
 def _range(values: Any, letters: int) -> str:
-    """Return the ends of a scale, to two or three digits of their difference, in at most so many letters if two fit.
+    """Return the ends of a scale, in at most so many letters where two digits are enough for that.
 
-    >>> _range(np.array([0.125, 12.0]), 15), _range(np.array([1e-8, 1443.0]), 15), _range(np.array([2.0]), 15)
-    ('0.1 to 12', '0 to 1,443', 'all 2')
+    >>> _range(np.array([0.125, 12.0]), 15), _range(np.array([2.0]), 15), _range(np.array([385.2, 1443.0]), 15)
+    ('0.125 to 12', 'all 2', '385 to 1443')
     """
-    low, high = float(np.min(values)), float(np.max(values))
-    if low == high:
-        return f"all {low:.3g}"
-    texts = [f"{_end(low, high - low, digits)} to {_end(high, high - low, digits)}" for digits in (3, 2)]
-    return texts[0] if len(texts[0]) <= letters else texts[1]
+    ends = dict.fromkeys([float(np.min(values)), float(np.max(values))])
+    texts = [" to ".join(_short(end, np.ptp(values), digits) for end in ends) for digits in (3, 2)]
+    text = texts[0] if len(texts[0]) <= letters else texts[1]
+    return text if len(ends) > 1 else f"all {text}"
 
 
-def _end(value: float, span: float, digits: int) -> str:
-    """Return the end of a scale of this span, without digits that do not matter in it."""
-    decimals = digits - 1 - int(np.floor(np.log10(span)))
-    if not 1e-3 <= span < 1e6:
-        return f"{round(value, decimals):.{digits}g}"
-    places = max(decimals, 0)
-    text = f"{round(value, places) + 0.0:,.{places}f}"  # no minus before zero
-    return text.rstrip("0").rstrip(".") if "." in text else text
+def _short(value: float, width: float, digits: int) -> str:
+    """Return a number in so many digits: integers below a million in full, 0 where it rounds to that on the scale.
+
+    >>> _short(1443.2, 1000.0, 3), _short(7e-9, 16.0, 3), _short(2.5e7, 2.0, 3)
+    ('1443', '0', '2.5e+07')
+    """
+    if abs(value) < 0.5 * 10.0**-digits * width:
+        return "0"
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e6 else f"{value:.{digits}g}"
 
 
 def _panels(V: Any, topology: str, ax: Any) -> list[Axes]:

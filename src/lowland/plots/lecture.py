@@ -182,7 +182,7 @@ def _draw_angles(ax: Axes, path: PowerPath) -> None:
         ax.plot(steps, np.rad2deg(np.arctan(tangent)), color=look.second, linestyle=(0, (4, 2)), linewidth=look.line,
                 label=f"rate λ₂/λ₁ = {path.rate:.3g}")  # fmt: skip
     ax.set_yscale("log")
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}°"))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{np.format_float_positional(value, trim='-')}°"))
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="step", ylabel="angle to the first eigenvector")

@@ -142,12 +142,12 @@ def _make_room(axes: Axes, legend: Any, above: bool) -> None:
         axes.set_position((place.x0, place.y0, place.width - least, place.height))
 
 
-def fit_space(axes: Any) -> None:
+def fit_space(axes: Any, *, above: bool = False) -> None:
     """Shrink axes in space until their numbers and names, which lie outside of them, are inside of the figure.
 
-    Names move away from the numbers, and the legend to the right of both.
+    Names move away from the numbers, and the legend to the right of both; a legend ``above`` them stays there.
     """
-    legend, whole = axes.get_legend(), axes.figure.bbox
+    legend, whole = None if above else axes.get_legend(), axes.figure.bbox
     shape = [np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())]
     small = float(np.clip(min(room_of(axes)) / (28 * current().font), 0.55, 1.0))  # letters in small figures
     for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
@@ -157,12 +157,17 @@ def fit_space(axes: Any) -> None:
         axes.set_box_aspect(shape, zoom=zoom)
         for _ in range(3 if legend is not None else 1):  # the layout moves the axes, and they the legend
             _clear_numbers(axes)
-            box = _move_legend(axes)
-        if box.x0 >= whole.x0 and box.y0 >= whole.y0 and box.y1 <= whole.y1 and box.x1 <= whole.x1:
+            box = _outer_box(axes) if above else _move_legend(axes)
+        if box.x0 >= whole.x0 and box.y0 >= whole.y0 and box.y1 <= _top(axes, above) and box.x1 <= whole.x1:
             break
     if legend is not None:
         _clear_numbers(axes)
         _move_legend(axes)
+
+
+def _top(axes: Any, above: bool) -> float:
+    """Return the height at which the room of axes in space ends: below a legend above them, or that of the figure."""
+    return float((axes.get_legend().get_window_extent() if above else axes.figure.bbox).extents[1 if above else 3])
 
 
 def _move_legend(axes: Any) -> Any:

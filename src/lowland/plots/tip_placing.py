@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -19,7 +19,9 @@ Array = Any
 _TURNS = np.deg2rad([0, 20, -20, 40, -40, 65, -65, 90, -90, 120, -120, 150, -150, 180])  # from the arrow's direction
 _REACHES = np.array([3.0, 9.0, 17.0, 27.0, 40.0, 56.0])  # points from a tip to its name; beyond the first with a line
 _COST_OF_REACH = np.array([0.0, 1.6, 2.4, 3.2, 4.2, 5.4])  # a full turn costs 1.5: a line is harder to follow
-_ON_ARROW, _OVER_ARROW, _UNCLEAR = 20.0, 0.6, 0.8  # costs: name on an arrow, line over one, another tip is nearer
+_ON_ARROW, _OVER_ARROW, _UNCLEAR = 20.0, 0.6, 1.2  # costs: name on an arrow, line over one, another tip is nearer
+_ROUNDS, _FEW = 12, 30  # orders that are tried, for at most so many names
+_EASY = 1.6  # a name that costs less stands at its tip
 _PAD = 1.0  # points that stay free around a name
 _SIDES = np.tile(_TURNS, len(_REACHES))
 _DISTANCES = np.repeat(_REACHES, len(_TURNS))
@@ -32,6 +34,15 @@ class Taken(NamedTuple):
     boxes: Array
     starts: Array
     ends: Array
+
+
+class Place(NamedTuple):
+    """Where a name is written: the middle of its box, the end of its line, whether it needs one, and the cost."""
+
+    middle: Array
+    end: Array
+    far: bool
+    cost: float
 
 
 class TipPlacer(Artist):
@@ -65,24 +76,47 @@ class TipPlacer(Artist):
         self._last = key
         tips = axes.transData.transform(self._arrows) if len(self._arrows) else self._arrows
         origin = np.broadcast_to(axes.transData.transform((0.0, 0.0)), tips.shape)
-        taken, hidden = self._others(renderer), 0
-        for i, text in enumerate(self._texts):
+        sizes = []
+        for text in self._texts:
             text.set_visible(True)  # invisible texts have no size
             box = Text.get_window_extent(text, renderer)
-            size = np.array([box.width, box.height]) + 2 * _PAD * scale
-            found = best_place(i, spots, size, self._ways[i], frame, taken, (origin, tips), scale, self._gap)
+            sizes.append(np.array([box.width, box.height]) + 2 * _PAD * scale)
+        place = self._placing(spots, sizes, frame, self._others(renderer), (origin, tips), scale)
+        places = _best_order(place, len(self._texts))
+        for text, spot, found in zip(self._texts, spots, places, strict=True):
             text.set_visible(found is not None)
-            hidden += found is None
             if found is None:
                 continue
-            middle, end, far = found
-            text.set_position(tuple((middle - spots[i]) / scale))
+            text.set_position(tuple((found.middle - spot) / scale))
             if text.arrow_patch is not None:
-                text.arrow_patch.set_visible(far)
-            line = [np.vstack([taken.starts, spots[i]]), np.vstack([taken.ends, end])] if far else taken[1:]
-            taken = Taken(np.vstack([taken.boxes, [*(middle - size / 2), *(middle + size / 2)]]), *line)
+                text.arrow_patch.set_visible(found.far)
         if self._told is not None:
-            self._told(hidden)
+            self._told(sum(found is None for found in places))
+
+    def _placing(
+        self,
+        spots: Array,
+        sizes: Sequence[Array],
+        frame: Array,
+        others: Taken,
+        arrows: tuple[Array, Array],
+        scale: float,
+    ) -> Callable[[Sequence[int]], list[Place | None]]:
+        """Return what places the names in an order, each where those before it have left room."""
+
+        def in_order(order: Sequence[int]) -> list[Place | None]:
+            taken, places = others, cast("list[Place | None]", [None] * len(order))
+            for i in order:
+                found = best_place(i, spots, sizes[i], self._ways[i], frame, taken, arrows, scale, self._gap)
+                if found is None:
+                    continue
+                places[i] = found
+                box = [*(found.middle - sizes[i] / 2), *(found.middle + sizes[i] / 2)]
+                line = [np.vstack([taken.starts, spots[i]]), np.vstack([taken.ends, found.end])]
+                taken = Taken(np.vstack([taken.boxes, box]), *(line if found.far else taken[1:]))
+            return places
+
+        return in_order
 
     def _others(self, renderer: Any) -> Taken:
         """Return the texts that were written before, and their lines; later ones give way to those placed here."""
@@ -111,8 +145,8 @@ def best_place(
     arrows: tuple[Array, Array],
     scale: float,
     gap: float,
-) -> tuple[Array, Array, bool] | None:
-    """Return the middle of a name's box, the end of its line and whether it needs one; None without room."""
+) -> Place | None:
+    """Return the best place of a name; None without room."""
     spot = spots[own]
     if not ((frame[:2] <= spot) & (spot <= frame[2:])).all():
         return None
@@ -141,7 +175,27 @@ def best_place(
     unclear = (apart < apart[:, [own]] - 0.5).any(axis=1)
     cost = _COSTS + _ON_ARROW * on_arrow + _OVER_ARROW * over + _UNCLEAR * unclear
     best = int(np.argmin(np.where(room, cost, np.inf)))
-    return middles[best], ends[best], bool(far[best])
+    return Place(middles[best], ends[best], bool(far[best]), float(cost[best]))
+
+
+def _best_order(place: Callable[[Sequence[int]], list[Place | None]], n: int) -> list[Place | None]:
+    """Return the best of some orders of placing names: in each, the worst name of the last one comes first.
+
+    The last names are the first to be left out; of orders that leave out the same ones, the smallest cost is best.
+    """
+    order = list(range(n))
+    tried: list[Any] = []
+    for _ in range(_ROUNDS if n <= _FEW else 1):
+        places = place(order)
+        costs = [np.inf if found is None else found.cost for found in places]
+        missing = [-i for i, found in enumerate(places) if found is None]
+        tried.append((len(missing), sorted(missing), sum(cost for cost in costs if cost < np.inf), len(tried), places))
+        worst = int(np.argmax(costs))
+        if costs[worst] < _EASY or worst == order[0]:
+            break
+        order = [worst, *(i for i in order if i != worst)]
+    best: list[Place | None] = min(tried, key=lambda one: one[:4])[4]
+    return best
 
 
 def boxes_meet(boxes: Array, others: Array) -> Array:

@@ -225,14 +225,14 @@ def _axis(found: Outliers, before: bool, after: bool) -> str:
     them = "it" if len(found) == 1 else "them"
     now, then = format_share(found.share_without), format_share(found.share)
     if found.turn is not None:
-        turned = f"the first axis turns by {found.turn:.3g}°"
+        turned = f"the first principal axis turns by {found.turn:.3g}°"
         return f"Without {them} {turned} and holds {now} of the variance instead of {then}."
     if before:
         share = f"the largest share of the variance is {now} instead of {then}"
-        return f"Without {them} there is no distinct first axis: {share}."
+        return f"Without {them} there is no distinct first principal axis: {share}."
     if after:
-        return f"There is a distinct first axis only without {them}; it holds {now} of the variance."
-    return f"There is no distinct first axis with or without {them}."
+        return f"There is a distinct first principal axis only without {them}; it holds {now} of the variance."
+    return f"There is no distinct first principal axis with or without {them}."
 
 
 _NAMES = {"distance": "the distances", "t2": "T²", "spe": "the squared residual"}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..comparison.ranking import SAME, WORDS
+from ..comparison.recommendation import criterion_names
 from ..core.errors import LowlandError
 from ..core.formatting import count, plain_values
 from ..quality.verdicts import DIRECT, GEODESIC
@@ -105,7 +106,8 @@ def _maps(found: Comparison) -> str:
     shown = len(next(iter(found.maps.values())).rows)
     caption = f"Maps of {shown:,} rows, best score first."
     maps = inline_svg(found.figure(part="maps"), "maps", "Maps of the candidates", caption)
-    listed = [WORDS[name] for name in found.criteria]
+    words = criterion_names(found.record)
+    listed = [words[name] for name in found.criteria]
     below = f"Criteria of these maps, with 95 % intervals: {', '.join(listed)}. 1 is perfect."
     criteria = inline_svg(found.figure(part="criteria"), "criteria", "Criteria of the candidates", below)
     said = (
@@ -159,9 +161,8 @@ def shown(found: Comparison) -> dict[str, str]:
 
 def score_words(found: Comparison) -> str:
     """Return the definition of the score."""
-    evidence = found.record["evidence"]
-    geodesic = evidence is not None and evidence["distances"] == "geodesic"
-    names = [(GEODESIC if geodesic else DIRECT) if name == "global" else WORDS[name] for name in found.criteria]
+    words = criterion_names(found.record)
+    names = [words[name] for name in found.criteria]
     return f"Score: mean of {', '.join(names[:-1])} and {names[-1]}." if len(names) > 1 else f"Score: {names[0]}."
 
 

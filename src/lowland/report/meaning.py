@@ -73,8 +73,8 @@ HOW_TO_READ = {
     "scree": "Each bar is the share of the variance of one component: components before a clear drop describe "
     "structure, a long even tail is mostly noise.",
     "correlation_circle": "Each arrow is a column: its end gives the correlations with the two axes. Arrows near the "
-    "circle are shown well; arrows in the same direction are correlated, in opposite directions negatively correlated, "
-    "at right angles uncorrelated.",
+    "circle are shown well (at the dotted circle half of the column's variance); arrows in the same direction are "
+    "correlated, in opposite directions negatively correlated, at right angles uncorrelated.",
     "biplot": "Points are rows, arrows are columns: a row far along an arrow has a high value in that column.",
     "loadings": "Each bar is the weight of a column in a component; columns with long bars define the component.",
     "contributions": "Columns above the dashed line contribute more to the axes than an average column.",

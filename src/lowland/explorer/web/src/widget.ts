@@ -20,6 +20,10 @@ function render({ model, el }: { model: Model; el: HTMLElement }): (() => void) 
   }
   const host = element("div");
   el.append(host);
+  // JupyterLab extends its selection of cells from a press with Shift, and keeps the moves that follow for itself
+  host.addEventListener("mousedown", (event) => {
+    if (event.shiftKey) event.stopPropagation();
+  });
   const scatter = new Scatter(host, decode(JSON.parse(String(model.get("data"))) as Payload), {
     selected: (rows) => {
       model.set("selected", rows);
