@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ..core.command_line import command_line, stem_of
+from ..core.command_line import command_line, name_after, stem_of
 from ..core.errors import DataError
 from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
@@ -411,7 +411,6 @@ def _next(data: Path, given: Input, columns: TableOptions, advice: Recommendatio
     """Return the command that reduces all rows with the recommended method, and the steps of the comparison."""
     from ..data.table import name_list
 
-    stem = stem_of(data)
     mixed = _is_mixed(given)
     chosen = columns.words()
     if (mixed and advice.method != "pca") or advice.method == "famd":  # for which `reduce` uses columns of text
@@ -430,9 +429,9 @@ def _next(data: Path, given: Input, columns: TableOptions, advice: Recommendatio
         id=keep.id,
         color=keep.color,
         hover=keep.hover,
-        out=f"{stem}-map.csv",
-        model=f"{stem}.lowland" if find_method(advice.method).kept else None,
-        report=f"{stem}-map.html",
+        out=name_after(data, "map", ".csv"),
+        model=f"{stem_of(data)}.lowland" if find_method(advice.method).kept else None,
+        report=name_after(data, "map", ".html"),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
-from ..core.command_line import command_line
+from ..core.command_line import command_line, name_after
 from .answer import Answer, UsageError
 from .figure_options import FIGURE, LookOptions, MapFigureOptions
 from .figures import draw_with, write_figure
@@ -149,6 +149,6 @@ def _next(data: Path, columns: TableOptions, found: ColumnGroups, id: str | None
     words = columns.words()
     if dropped and len(dropped) <= _ROWS and not columns.columns:
         words["drop"] = [*columns.drop, name_list(dropped)]
-    return command_line(
-        "reduce", data, method="pca", scale=columns.recipe.scaler is None, id=id, **words, out="map.csv"
-    )
+    scale = not columns.recipe.sets_units  # correlations are those of scaled columns
+    out = name_after(data, "map", ".csv")
+    return command_line("reduce", data, method="pca", scale=scale, id=id, **words, out=out)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
-from ..core.command_line import command_line
+from ..core.command_line import command_line, name_after
 from .answer import Answer, UsageError, note
 from .figure_options import MapFigureOptions
 from .figures import background_naming, flagged_map, write_figure
 from .input import Input, row_names
-from .inputs import dominated, warn_of_square
+from .inputs import needs_scale, warn_of_square
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_kept, check_outputs
 from .preparing import columns_before_mixing
@@ -131,19 +131,32 @@ def outliers(
     if drawing.figure is not None:
         write_figure(drawing, run(lambda rows: flagged_map(rows, found, drawing, metric, scale), given))
     facts = {"data": data, **found.to_dict(), "out": out, "keep": keep, "figure": drawing.figure}
-    chosen = {**columns.words(), "id": id or None}
-    changed = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
-    unclear = found.may_be_a_group or found.ranking is not None  # do not suggest removing such rows
-    if pairwise:
-        following = command_line("reduce", data, method="classical_mds", set="metric=precomputed", out="flat.csv")
-    elif not (scale or columns.recipe.sets_units) and metric in ("euclidean", "sqeuclidean") and dominated(given):
-        following = command_line("outliers", data, **chosen, **changed, scale=True)
-    elif len(found) and not unclear and keep is None and given.table is not None:
-        clean = "clean.csv" if data.name != "clean.csv" else "cleaner.csv"
-        following = command_line("outliers", data, **chosen, scale=scale, **changed, keep=clean)
-    else:
-        following = command_line("reduce", keep or data, **chosen, scale=scale, out="flat.csv")
+    words = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
+    words |= {"id": id or None, "scale": scale, "stream": stream}
+    following = _next(data, given, found, columns, words, keep)
     return Answer(facts, _summary(found, keep), following, shown=_shown(found))
+
+
+def _next(
+    data: Path, given: Input, found: Outliers, columns: TableOptions, words: dict[str, Any], keep: Path | None
+) -> str:
+    """Return the next command: with scaled columns if units differ, one that removes the flagged rows, or a map.
+
+    ``words``: the other options that were given.
+    """
+    shared = {name: words.pop(name) for name in ("id", "scale", "stream")}
+    same = {**columns.words(), **shared}
+    if given.pairwise:
+        how = {"method": "classical_mds", "set": "metric=precomputed"}
+        return command_line("reduce", data, **how, **same, out=name_after(data, "map", ".csv"))
+    if needs_scale(given, columns, bool(shared["scale"]), words.get("metric", "euclidean")):
+        return command_line("outliers", data, **same | {"scale": True}, **words)
+    unclear = found.may_be_a_group or found.ranking is not None  # do not suggest removing such rows
+    if len(found) and not unclear and keep is None and given.table is not None:
+        return command_line("outliers", data, **same, **words, keep=name_after(data, "clean", ".csv"))
+    if keep is not None:
+        same = {"columns": columns.columns, "drop": columns.drop, **columns.recipe.words(), **shared}
+    return command_line("reduce", keep or data, **same, out=name_after(keep or data, "map", ".csv"))
 
 
 def _tell_approximation(n: int) -> None:
