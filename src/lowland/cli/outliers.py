@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from rich.table import Table as Grid
 
 from ..core.command_line import command_line, name_after
-from .answer import Answer, UsageError, note
+from .answer import Answer, UsageError
 from .figure_options import MapFigureOptions
 from .figures import background_naming, flagged_map, write_figure
 from .input import Input, row_names
@@ -50,11 +50,14 @@ Keep = Annotated[Path | None, Parameter(help="Write the table without the flagge
 KEYS = {
     "data": "the file that was read",
     "n_rows": "number of rows",
+    "searched": "rows among which nearest neighbours were searched: rows (all, or a random sample), distinct (how many "
+    "of them are different; equal rows count once)",
     "rows": "numbers of the flagged rows, counted from 0, most extreme first",
     "names": "names of the flagged rows: from the --id column, or the line or row in the file",
     "reasons": "measures that flagged each of them: distance, t2, spe",
     "columns": "columns in which each of them is unusual: column, value, median, z (robust); null for distances",
-    "ranking": "why at most 1 % of the rows are flagged (beyond, drawn, different); null if the limits are valid",
+    "ranking": "why at most 1 % of the rows are flagged (beyond, drawn, different, sampled); null if the limits are "
+    "valid",
     "severity": "largest ratio of a measure of the row to its limit (square roots for t2 and spe)",
     "limits": "the limit of each measure",
     "missing": "measures that are not available, each with the reason",
@@ -120,8 +123,6 @@ def outliers(
     work = _work(given, neighbors, components, scale, metric, level, seed)
     warn_of_square(given)
     found: Outliers = run(work, given)
-    if given.scanned:
-        _tell_approximation(given.shape[0])
     if out is not None:
         _write_measures(found, out)
     if keep is not None and given.table is not None:
@@ -157,14 +158,6 @@ def _next(
     if keep is not None:
         same = {"columns": columns.columns, "drop": columns.drop, **columns.recipe.words(), **shared}
     return command_line("reduce", keep or data, **same, out=name_after(keep or data, "map", ".csv"))
-
-
-def _tell_approximation(n: int) -> None:
-    """Say what of the measures of a table that is read in blocks is exact, and what is not."""
-    from ..quality.neighbor_distance import ALL, ANCHORS
-
-    distances = f"approximate: to the nearest of {ANCHORS:,} random rows" if n > ALL else "exact"
-    note(f"T² and SPE are those of all rows; distances are {distances}")
 
 
 def _changed(**options: Any) -> dict[str, Any]:

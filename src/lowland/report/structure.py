@@ -98,8 +98,6 @@ def outliers_section(found: Outliers | str, behind: Compared, steps: str | None)
     if isinstance(found, str):
         return page.section(title, page.paragraph(found))
     pieces = [page.paragraph(found.sentence.partition(ODD)[0])]  # the table below gives the values of each row
-    if behind.are_many:
-        pieces.append(page.paragraph(f"Distances are those to {behind.anchors:,} random rows; every row was examined."))
     if len(found):
         rows = []
         for place, (i, reasons) in enumerate(list(zip(found.rows, found.reasons, strict=True))[:_SHOWN]):
