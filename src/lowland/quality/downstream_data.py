@@ -164,7 +164,7 @@ def check_tolerance(tolerance: Any) -> None:
 def _columns_after(steps: Any, rows: Any, places: Array) -> tuple[int, list[str] | None]:
     """Return the number and the names of the columns that steps make.
 
-    A cell that is no number is named by its row in the given table: ``places`` are the rows of the given table that are left.
+    A cell that is no number is named by its row in the given table: ``places`` are the rows that are left of it.
     """
     from sklearn.base import clone
 

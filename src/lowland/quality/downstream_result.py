@@ -213,7 +213,7 @@ class Downstream:
         if best is self.everything:
             return f"{text}; try another learner or other columns."
         unit = "column" if best.method == "columns" else "component"
-        return f"{text}. Better: {best.title}, {count(best.k, unit)}: {_score(best.score, classes)}."
+        return f"{text}. Better: {best.title}, {count(best.k, unit)}{_names(best)}: {_score(best.score, classes)}."
 
     def _said(self, method: str) -> str:
         """Return how many components of a method lose nothing, by the rule of `Trial.loses_nothing`."""
@@ -229,9 +229,8 @@ class Downstream:
             )
         best = next(trial for trial in trials if trial.k == k)
         verb = "loses" if k == 1 else "lose"
-        named = f" ({', '.join(best.columns)})" if best.columns is not None and k <= _NAMED else ""
         most = f" more than {self.tolerance:g}" if self.tolerance else ""
-        return f"{title}: {count(k, unit)}{named} {verb} nothing measurable{most} (loss {_difference(best, classes)})."
+        return f"{title}: {count(k, unit)}{_names(best)} {verb} nothing measurable{most} (loss {_difference(best, classes)})."
 
     def to_frame(self) -> pl.DataFrame:
         """Return a data frame with a row for each trial, all columns first."""
@@ -288,6 +287,11 @@ def is_better(trial: Trial, baseline: float) -> bool:
 
 def _all_columns(n: int) -> str:
     return "the only column" if n == 1 else f"all {count(n, 'column')}"
+
+
+def _names(trial: Trial) -> str:
+    """Return the names of a few selected columns in brackets."""
+    return "" if trial.columns is None or trial.k > _NAMED else f" ({', '.join(trial.columns)})"
 
 
 def _difference(trial: Trial, classes: bool) -> str:
