@@ -230,7 +230,8 @@ class Downstream:
         best = next(trial for trial in trials if trial.k == k)
         verb = "loses" if k == 1 else "lose"
         most = f" more than {self.tolerance:g}" if self.tolerance else ""
-        return f"{title}: {count(k, unit)}{_names(best)} {verb} nothing measurable{most} (loss {_difference(best, classes)})."
+        loss = _difference(best, classes)
+        return f"{title}: {count(k, unit)}{_names(best)} {verb} nothing measurable{most} (loss {loss})."
 
     def to_frame(self) -> pl.DataFrame:
         """Return a data frame with a row for each trial, all columns first."""
