@@ -52,6 +52,27 @@ def test_the_range_of_the_rules_is_called_that(run: Run, tmp_path: Path) -> None
     assert line.endswith("(range of rules)")
 
 
+def test_the_screen_shows_what_each_rule_contributes(run: Run, tmp_path: Path) -> None:
+    """The same numbers as in JSON, and their median."""
+    np.save(tmp_path / "noise.npy", np.random.default_rng(0).standard_normal((20, 60)))
+    found = run("dimension", "noise.npy", "--json").json["consensus"]["linear"]
+    done = run("dimension", "noise.npy")
+    for name, number in found["rules"].items():
+        line = next(line for line in done.out.splitlines() if name in line)
+        reason = found["counting_all"].get(name)
+        assert line.endswith(f" {number:g}" if reason is None else f" {number:g} (all: {reason})")
+    assert found["value"] == sorted(found["rules"].values())[3] <= 19
+    (line,) = [line for line in done.out.splitlines() if "consensus (median)" in line]
+    assert line.split()[2] == f"{found['value']:g}"
+
+
+def test_rules_that_cannot_be_applied_are_named(run: Run, tmp_path: Path) -> None:
+    pl.DataFrame(np.random.default_rng(0).integers(0, 3, (500, 6))).write_csv(tmp_path / "grid.csv")
+    done = run("dimension", "grid.csv")
+    assert "without two_nn: " in done.err
+    assert "two_nn" not in done.out
+
+
 def test_the_next_command_runs(run: Run, ring: np.ndarray[Any, Any]) -> None:
     command = run("dimension", "ring.csv", "--columns", "a,b", "--json").json["next"]
     assert "--method pca --components 2" in command  # the sentence says that a ring takes 2 coordinates
@@ -68,13 +89,14 @@ def test_the_next_command_has_what_was_asked_for(run: Run, ring: np.ndarray[Any,
         ((), "--method pca --components 2 --id nr"),
         (("--scale",), "--method pca --components 2 --scale --id nr"),
         (("--metric", "cityblock"), "--method isomap --components 2 --set metric=cityblock --id nr"),
+        (("--metric", "cityblock", "--scale"), "--components 2 --set metric=cityblock --scale --id nr"),
         (("--metric", "cosine"), "--method classical_mds --components 2 --set metric=cosine --id nr"),
         (("--drop", "b,c"), "--method pca --components 1 --drop b,c --id nr"),
     ):
         command = run(*asked, *options).json["next"]
         assert words in command
         assert run(*shlex.split(command)[1:]).code == 0
-        assert pl.read_csv("embedding.csv").columns[0] == "nr"
+        assert pl.read_csv("named-map.csv").columns[0] == "nr"
 
 
 @pytest.mark.parametrize(

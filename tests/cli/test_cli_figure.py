@@ -229,12 +229,32 @@ def test_dimension_has_a_size_and_a_style(run, table, tmp_path) -> None:
 def test_plot_of_a_model_needs_rows_only_where_it_does_not_hold_its_map(run, table, model) -> None:
     found = run("plot", model, "--out", "map.png")
     assert found.code == 2
-    assert "does not contain its map: give the rows as DATA after MODEL" in found.err
+    assert f"give the table of the rows after the model: lowland plot {model} DATA.csv; without rows: " in found.err
+    assert "--kind scree" in found.err
     assert run("plot", model, table, "--color", "kind", "--id", "name", "--out", "map.png").code == 0
     assert run("plot", model, "--kind", "scree", "--out", "scree.pdf").code == 0
     words = ("--method", "isomap", "--n-neighbors", 8, "--out", "o.csv", "--model", "m.lowland")
     assert run("reduce", table, *words).code == 0
     assert run("plot", "m.lowland", "--out", "isomap.svg").code == 0
+
+
+def test_a_figure_without_a_name_is_named_after_file_and_kind(run, table, model) -> None:
+    stem = Path(model).stem
+    found = run("plot", model, "--kind", "scree", "--json").json
+    assert found["out"] == f"{stem}-scree.png"
+    assert Path(found["out"]).read_bytes().startswith(b"\x89PNG")
+    again = run("plot", model, "--kind", "scree")
+    assert again.code == 2, "a file is replaced only if it is named"
+    assert f"{stem}-scree.png exists already" in again.err
+    assert run("plot", model, "--kind", "scree", "--out", f"{stem}-scree.png").code == 0
+    assert run("reduce", table, "--out", "wine-map.csv").code == 0
+    assert run("plot", "wine-map.csv", "--json").json["out"] == "wine-map.png"
+    assert "--out wine-quality_map.png" in run("plot", "wine-map.csv", table, "--out", "x.png").err
+
+
+def test_a_missing_option_is_not_called_a_missing_value(run, table) -> None:
+    assert "--target is missing. Column to predict" in run("downstream", table).err
+    assert "--target needs a value." in run("downstream", table, "--target").err
 
 
 def test_plot_of_a_recipe_takes_raw_rows(run, frame, tmp_path) -> None:

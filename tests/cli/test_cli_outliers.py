@@ -36,7 +36,7 @@ def test_rows_that_stand_out_are_named_with_the_reason(run: Run, far: Path) -> N
     assert "1 of 80 rows is flagged: site4" in done.err
     assert "turns by" in done.err
     assert "next: lowland outliers" in done.err
-    assert "--keep clean.csv" in done.err
+    assert "--keep far-clean.csv" in done.err
     assert "line 6" in run("outliers", far, "--drop", "site").out  # without names, by its place in the file
 
 
@@ -136,11 +136,11 @@ def test_a_model_that_knows_neither_is_told(run: Run, far: Path) -> None:
 
 def test_the_next_commands_lead_to_a_reduction_of_the_same_columns(run: Run, far: Path) -> None:
     done = run("outliers", far, "--columns", "a,b", "--id", "site", "--scale", "--neighbors", 5, "--json").json
-    assert done["next"] == f"lowland outliers {far} --columns a,b --id site --scale --neighbors 5 --keep clean.csv"
+    assert done["next"] == f"lowland outliers {far} --columns a,b --id site --scale --neighbors 5 --keep far-clean.csv"
     again = run(*shlex.split(done["next"])[1:], "--json").json
-    assert again["next"] == "lowland reduce clean.csv --columns a,b --id site --scale --out flat.csv"
+    assert again["next"] == "lowland reduce far-clean.csv --columns a,b --id site --scale --out far-clean-map.csv"
     assert run(*shlex.split(again["next"])[1:]).code == 0
-    assert pl.read_csv("flat.csv").height == 80 - len(done["rows"])
+    assert pl.read_csv("far-clean-map.csv").height == 80 - len(done["rows"])
 
 
 def test_advice_is_in_the_words_of_the_command_line(run: Run, far: Path, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_many_flagged_rows_are_not_proposed_to_be_left_out(run: Run) -> None:
     pl.DataFrame({"a": X[:, 0], "b": X[:, 1]}).write_csv("groups.csv")
     done = run("outliers", "groups.csv", "--json").json
     assert len(done["rows"]) >= 40
-    assert done["next"] == "lowland reduce groups.csv --out flat.csv"
+    assert done["next"] == "lowland reduce groups.csv --out groups-map.csv"
 
 
 def test_the_screen_names_the_columns_and_copies_are_not_proposed_to_be_left_out(run: Run, far: Path) -> None:

@@ -172,7 +172,7 @@ def test_table_frame_dictionary_and_figure():
     assert "consensus" in text
     assert found.sentence in text
     frame = found.to_frame()
-    assert frame.columns == ["kind", "rule", "value", "low", "high", "interval", "exact"]
+    assert frame.columns == ["kind", "rule", "value", "low", "high", "interval", "exact", "counted"]
     assert len(frame) == len(found.linear) + len(found.nonlinear) + 2
     ranges = frame.filter(frame["interval"] == "range of rules")
     assert ranges.select("kind", "rule").rows() == [("linear", "consensus")]

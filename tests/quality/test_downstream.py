@@ -307,3 +307,40 @@ def test_a_missing_value_behind_steps_is_named_by_its_row(rng):
     y = [None, None, *np.repeat(["a", "b"], 14)]
     with pytest.raises(lowland.DataError, match=r"row 20, column 1"):
         downstream(X, y, methods=["pca"], steps=StandardScaler(), folds=3)
+
+
+def test_one_rule_for_losing_nothing_in_every_form():
+    X, y = load_wine(return_X_y=True)
+    found = downstream(X, y, methods=["pca", "random_projection"], steps=StandardScaler(), folds=5)
+    trials = found.to_dict()["trials"]
+    frame = found.to_frame().slice(1)
+    assert frame["loses_nothing"].to_list() == [trial["loses_nothing"] for trial in trials]
+    for trial in trials:
+        assert trial["loses_nothing"] == (trial["loss"]["value"] <= trial["loss"]["error"])
+    for method in found.methods:
+        kept = [trial["k"] for trial in trials if trial["method"] == method and trial["loses_nothing"]]
+        assert found.smallest[method] == min(kept, default=None)
+    k = found.smallest["pca"]
+    trial = next(trial for trial in found.of("pca") if trial.k == k)
+    assert f"PCA: {k} components lose nothing measurable (loss " in found.sentence
+    assert f"standard error {100 * trial.error:.1f})" in found.sentence
+    unlearned = downstream(X[:, :1], np.tile([0, 1], 89), methods=["pca"], folds=5)
+    assert not unlearned.learns
+    assert {trial["loses_nothing"] for trial in unlearned.to_dict()["trials"]} == {None}
+    assert unlearned.to_frame()["loses_nothing"].null_count() == len(unlearned.to_frame())
+
+
+@pytest.mark.parametrize("steps", [None, lowland.recipe(None, missing="mean")])
+def test_columns_are_named(steps):
+    data = load_wine(as_frame=True)
+    X = data.data.rename(columns={"proline": "proline (mg/L)"})
+    found = downstream(X, data.target, methods=["pca", "columns"], components=[2], folds=5, steps=steps)
+    assert any("column 'proline (mg/L)' holds" in str(text) for text in found.warnings)
+    assert not any("column 12" in str(text) for text in found.warnings)
+    (trial,) = found.of("columns")
+    assert set(trial.columns) <= set(X.columns)
+    assert "flavanoids" in trial.columns
+    assert found.of("pca")[0].columns is None
+    assert f"2 columns ({', '.join(trial.columns)})" in found.sentence
+    plain = downstream(X.to_numpy(), data.target, methods=["columns"], components=[1], folds=5)
+    assert plain.of("columns")[0].columns[0].startswith("column ")

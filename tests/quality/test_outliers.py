@@ -521,9 +521,11 @@ def test_where_most_rows_are_copies_the_others_are_ranked_and_not_all_flagged() 
     assert found.ranking is not None
     assert found.ranking.beyond > 0.3
     assert (found.severity > 1).sum() == len(found), "the limits were raised with the ranking"
-    assert "The limits are not valid for these data" in found.sentence
-    assert "most are duplicates" in found.sentence
-    assert "at most 1.0 % of them are flagged" in found.sentence
+    assert "The usual limits are not valid for these data" in found.sentence
+    assert found.ranking.sampled is False
+    drawn, different = found.ranking.drawn, found.ranking.different
+    assert f"they are mostly copies: of {drawn:,} rows, only {different} are different" in found.sentence
+    assert "at most 1.0 % of the rows are flagged" in found.sentence
     assert "may be a separate group" not in found.sentence
     assert found.to_dict()["ranking"]["different"] < found.ranking.drawn / 10
 
@@ -575,3 +577,38 @@ def test_a_row_off_the_plane_alone_is_unusual_by_its_combination() -> None:
     assert found.columns is not None
     assert found.columns[0] == ()
     assert "Unusual values of row 5: none (only the combination)" in found.sentence
+
+
+def test_the_sentence_says_what_equal_rows_count_for(rng) -> None:
+    X = rng.standard_normal((60, 3))
+    X[5] = 30.0
+    twice = np.vstack([X, X[:20]])
+    found = outliers(twice)
+    assert found.searched == (80, 60)
+    assert {5, 65} <= set(found.rows.tolist()), "a copy does not hide an outlier"
+    assert "20 rows repeat another row: as neighbours, equal rows count once" in found.sentence
+    assert "for the axes, each counts" in found.sentence
+    assert found.to_dict()["searched"] == {"rows": 80, "distinct": 60}
+    once = outliers(np.vstack([X, X[:1]]))
+    assert "1 row repeats another row" in once.sentence
+    plain = outliers(X)
+    assert plain.searched == (60, 60)
+    assert "repeat" not in plain.sentence
+    assert "random rows" not in plain.sentence
+    D = np.linalg.norm(twice[:, None] - twice, axis=2)
+    by_distance = outliers(D, metric="precomputed")
+    assert by_distance.searched == (80, 60)
+    assert "copies do not hide an outlier." in by_distance.sentence
+
+
+def test_the_sentence_says_what_was_sampled(rng) -> None:
+    X = rng.standard_normal((200, 3))
+    found = outliers(X, anchors=50)
+    assert found.searched == (50, 50)
+    assert "Distances are to the nearest of 50 random rows" in found.sentence
+    assert "T² and the squared residual are of all rows." in found.sentence
+    copies = outliers(mostly_copies(), scale=True, anchors=500)
+    assert copies.ranking is not None
+    assert copies.ranking.sampled
+    assert " random ones, only " in copies.sentence
+    assert " of the random rows repeat another row" in copies.sentence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ..core.command_line import stem_of
+from ..core.command_line import name_after, stem_of
 from ..core.errors import DataError
 from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
@@ -411,7 +411,6 @@ def _facts(found: Comparison, advice: Recommendation, data: Path) -> dict[str, A
 
 def _next(rows: SameRows, given: Input, advice: Recommendation) -> str:
     """Return the command that reduces all rows with the recommended method, and the steps of the comparison."""
-    stem = stem_of(rows.data)
     mixed, unfit, coded = _is_mixed(given), list[str](), dict[str, str]()
     if (mixed and advice.method != "pca") or advice.method == "famd":  # for which `reduce` uses columns of text
         unfit = [name for name, why in given.left_out.items() if why in (_MOSTLY_UNIQUE, _WITH_GAPS)]
@@ -424,9 +423,9 @@ def _next(rows: SameRows, given: Input, advice: Recommendation) -> str:
         first={**first, "set": [f"{name}={_text(value)}" for name, value in own.items()]},
         drop=unfit,
         **coded,
-        out=f"{stem}-map.csv",
-        model=f"{stem}.lowland" if find_method(advice.method).kept else None,
-        report=f"{stem}-map.html",
+        out=name_after(rows.data, "map", ".csv"),
+        model=f"{stem_of(rows.data)}.lowland" if find_method(advice.method).kept else None,
+        report=name_after(rows.data, "map", ".html"),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
+from ..core.command_line import name_after
 from .answer import Answer, UsageError
 from .figure_options import FIGURE, LookOptions, MapFigureOptions
 from .figures import draw_with, write_figure
@@ -146,5 +147,6 @@ def _next(data: Path, columns: TableOptions, found: ColumnGroups, id: str | None
     dropped = [pair.column for pair in found.duplicates or ()]
     if len(dropped) > _ROWS or columns.columns:
         dropped = []
-    first = {"method": "pca", "scale": columns.recipe.scaler is None}
-    return SameRows(data, columns, id).command("reduce", first=first, drop=dropped, out="map.csv")
+    first = {"method": "pca", "scale": not columns.recipe.sets_units}  # correlations are those of scaled columns
+    out = name_after(data, "map", ".csv")
+    return SameRows(data, columns, id).command("reduce", first=first, drop=dropped, out=out)

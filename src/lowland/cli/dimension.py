@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
+from ..core.command_line import name_after
 from .answer import Answer, UsageError, note
 from .figure_options import FIGURE, LookOptions, MapFigureOptions
 from .figures import draw_with, write_figure
-from .inputs import warn_of_square
+from .inputs import needs_scale, warn_of_square
 from .next_commands import SameRows
 from .options import Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_outputs
@@ -19,6 +20,7 @@ from .running import run
 from .scaling import scaled_once
 from .scanned_input import read_or_scan
 from .stream_options import Stream
+from .wording import in_words
 
 if TYPE_CHECKING:
     from ..dimension import Estimate
@@ -29,7 +31,9 @@ KEYS = {
     "columns": "number of columns used; null for a distance matrix",
     "linear": "counts from the eigenvalues: name → value, low, high, exact; empty for a distance matrix",
     "nonlinear": "estimates from nearest neighbours and pairs: name → value, low, high, exact",
-    "consensus": "linear and nonlinear, each with value, low, high, exact, interval (kind of interval)",
+    "consensus": "linear (median and range of its rules) and nonlinear, each with value, low, high, exact, interval "
+    "(kind of interval), rules (those that take part: name → number), counting_all (rules that take part with all "
+    "dimensions: name → reason)",
     "scales": "the dimension at each neighbourhood size: neighbors, radius, value, inner, outer, distances (or null), "
     "noisy",
     "plateau": "the range of neighbourhood sizes used for the estimate: first, last, level, rising",
@@ -89,6 +93,8 @@ def dimension(
         return estimate(rows, metric=metric, scale=scale, random_state=seed)
 
     found: Estimate = run(work, given)
+    for name, reason in found.skipped.items():
+        note(f"without {name}: {in_words(reason)}")
     if given.scanned and found.of_sample:
         note(f"the dimension is {found.of_sample}")
     if figure is not None:
@@ -104,9 +110,14 @@ def dimension(
         },
         "figure": figure,
     }
-    how = _reduction(found, metric, scale)
-    again = SameRows(data, chosen, id).command("reduce", first=how, out="embedding.csv")
-    return Answer(facts, found.sentence, again, shown=[_grid(found)])
+    rows = SameRows(data, chosen, id)
+    if found.spectrum is not None and needs_scale(given, chosen, scale, metric, found.spectrum.columns):
+        usual: dict[str, Any] = {"metric": metric if metric != "euclidean" else None, "seed": seed or None}
+        following = rows.command("dimension", scale=True, **usual, stream=stream)
+    else:
+        first = {**_reduction(found, metric), "scale": scale}
+        following = rows.command("reduce", first=first, stream=stream, out=name_after(data, "map", ".csv"))
+    return Answer(facts, found.sentence, following, shown=[_grid(found)])
 
 
 def _grid(found: Estimate) -> Grid:
@@ -120,15 +131,11 @@ def _grid(found: Estimate) -> Grid:
     return grid
 
 
-def _reduction(found: Estimate, metric: str, scale: bool) -> dict[str, Any]:
+def _reduction(found: Estimate, metric: str) -> dict[str, Any]:
     """Return the options of `reduce` with the same metric: a linear method if sufficient, otherwise Isomap."""
-    needed, flat = found.coordinates, max(1, round(found.consensus.get("linear", 0)))
-    straight = metric in ("euclidean", "sqeuclidean")
-    if straight and flat <= needed:
-        return {"method": "pca", "components": flat, "scale": scale}
-    method, count = "isomap", needed
-    if metric in ("cosine", "correlation") and flat <= needed:
-        method, count = "classical_mds", flat
-    if straight:
-        metric = "seuclidean"  # it divides columns by their standard deviations, as --scale does
-    return {"method": method, "components": count, "set": f"metric={metric}" if scale or not straight else None}
+    needed, flat = found.coordinates, found.consensus.get("linear")
+    linear = {"euclidean": "pca", "sqeuclidean": "pca", "cosine": "classical_mds", "correlation": "classical_mds"}
+    method = linear.get(metric) if flat is not None and round(flat) <= needed else None
+    count = needed if method is None or flat is None else max(1, round(flat))
+    plain = metric in ("euclidean", "sqeuclidean")
+    return {"method": method or "isomap", "components": count, "set": None if plain else f"metric={metric}"}

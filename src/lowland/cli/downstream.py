@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
+from ..core.command_line import name_after
 from .answer import Answer, UsageError, note, warn
 from .figure_options import FIGURE, LookOptions, MapFigureOptions
 from .figures import draw_with, write_figure
@@ -36,11 +37,13 @@ KEYS = {
     "tolerance": "a loss that counts as nothing",
     "left_out": "rows without a target",
     "sampled_from": "rows from which --sample drew, or null",
-    "everything": "the learner on all columns: k, score and loss (value, low, high), balanced, classes, folds, seconds "
-    "(reduce, fit, predict), peak_bytes",
-    "trials": "the same for each number of components k of each method; variance: share that PCA keeps",
-    "smallest": "for each method the smallest number of components that loses nothing measurable, or null; empty if "
-    "the learner on all columns is not better than the baseline",
+    "everything": "the learner on all columns: k, score and loss (value, low, high; of the loss also error, its "
+    "standard error), balanced, classes, folds, seconds (reduce, fit, predict), peak_bytes",
+    "trials": "the same for each number of components k of each method; variance: share that PCA keeps; columns: those "
+    "selected by the method columns; loses_nothing: whether the loss is at most tolerance plus one standard error, or "
+    "null if the learner on all columns is not better than the baseline",
+    "smallest": "for each method the smallest k with loses_nothing, or null; empty if the learner on all columns is "
+    "not better than the baseline",
     "destroyed": "where PCA keeps the variance and loses the classes: k, kept, score, best, discarded, variance, "
     "sentence; else null",
     "skipped": "methods that failed, each with the reason",
@@ -170,15 +173,17 @@ def _read(data: Path, columns: TableOptions, keep: KeepOptions, scale: bool) -> 
 
 def _grid(found: Downstream) -> Grid:
     """Return a table: all columns, then for each method the smallest that loses nothing and those around it."""
-    grid = Grid(box=None, pad_edge=False)
+    grid = Grid(box=None, pad_edge=False, collapse_padding=True)
     score = "accuracy" if found.task == "classes" else "r²"
-    for heading in ("method", "components", score, "95 % interval", "loss", "reduce s", "fit s", "predict s", "memory"):
+    times = ("reduce s", "fit s", "predict s", "memory")
+    for heading in ("method", "components", score, "95 % interval", "loss ± error", *times):
         grid.add_column(heading, justify="left" if heading == "method" else "right", no_wrap=True)
     grid.add_row(*_cells(found.everything, found.everything.title, ""))
     for method in found.methods:
         for trial in found.of(method):
             grid.add_row(*_cells(trial, trial.title, " ←" if trial.k == found.smallest.get(method) else ""))
-    mark = "← the smallest that loses nothing measurable; " if found.learns else ""
+    more = f" plus {found.tolerance:g}" if found.tolerance else ""
+    mark = f"← the smallest with a loss of at most one standard error{more}; " if found.learns else ""
     grid.caption = f"{mark}seconds and memory of one fold"
     grid.caption_justify = "left"
     return grid
@@ -189,7 +194,8 @@ def _cells(trial: Trial, title: str, mark: str) -> list[str]:
 
     score, loss = trial.score, float(trial.loss)
     seconds = [f"{trial.seconds[stage]:.2g}" for stage in ("reduce", "fit", "predict")]
-    numbers = [f"{score:.3f}", f"{score.low:.3f} – {score.high:.3f}", f"{round(loss, 3) + 0.0:.3f}{mark or '  '}"]
+    lost = f"{round(loss, 3) + 0.0:.3f} ± {trial.error:.3f}{mark or '  '}"
+    numbers = [f"{score:.3f}", f"{score.low:.3f} – {score.high:.3f}", lost]
     return [title, f"{trial.k:,}", *numbers, *seconds, format_bytes(trial.peak_bytes)]
 
 
@@ -200,7 +206,8 @@ def _next(data: Path, found: Downstream, columns: TableOptions, target: str, id:
         return rows.command("downstream", scale=True)
     k = found.smallest.get("pca")
     if k is not None and found.destroyed is None:
-        return rows.command("reduce", first={"method": "pca", "components": k, "scale": scale}, out="reduced.csv")
+        first = {"method": "pca", "components": k, "scale": scale}
+        return rows.command("reduce", first=first, out=name_after(data, "map", ".csv"))
     if found.task == "classes":
         return rows.command("compare", scale=scale)
     return rows.command("correlations")

@@ -79,17 +79,12 @@ def read_input(
     _note_left_out(selection)
     if chosen is None:
         _warn_of_row_numbers(table, selection)
-<<<<<<< HEAD
         say_of_columns(table, selection.names, famd=categories)
-    return replace(rows_of(table, selection), id=keep.id)
-=======
-        _warn_of_identifiers(table, selection.names)
     excluded = dict.fromkeys(drop or (), "dropped")
     if chosen is not None:
         kept = {*chosen, *keep.aside, *excluded, *selection.left_out}
         excluded |= {name: "not chosen" for name in table.names if name not in kept}
     return replace(rows_of(table, selection), id=keep.id, left_out={**selection.left_out, **excluded})
->>>>>>> f-gallery
 
 
 def _refuse_text(table: Table, chosen: Sequence[str]) -> None:
@@ -227,16 +222,24 @@ def warn_of_square(given: Input) -> None:
         warnings.warn(square_words(given.source), DistanceMatrixWarning, stacklevel=2)
 
 
-def dominated(given: Input) -> bool:
-    """Return whether one or two columns dominate the variance, by the rule of the warnings."""
+def needs_scale(given: Input, columns: TableOptions, scale: bool, metric: str, variances: Any = None) -> bool:
+    """Return whether the next command should have --scale: nothing sets the units, and one or two columns dominate.
+
+    This is the rule of `lowland info` and of the warnings. ``variances``: of the columns, where they are known. Metrics
+    of angles compare unit rows, whose columns have no units.
+    """
     import numpy as np
 
     from ..core.dominance import dominant_columns
 
-    table: Any = getattr(given.rows, "array", None)
-    if given.pairwise or not isinstance(table, np.ndarray) or table.dtype.kind not in "fiub":
+    if scale or columns.recipe.sets_units or given.pairwise or metric in ("cosine", "correlation"):
         return False
-    return dominant_columns(np.var(table, axis=0, dtype=np.float64)) is not None
+    if variances is None:
+        table: Any = getattr(given.rows, "array", None)
+        if not isinstance(table, np.ndarray) or table.dtype.kind not in "fiub":
+            return False
+        variances = np.var(table, axis=0, dtype=np.float64)
+    return dominant_columns(variances) is not None
 
 
 def _note_left_out(selection: Selection | MixedSelection) -> None:

@@ -109,8 +109,11 @@ def _parser_words(error: Exception, words: Sequence[str]) -> str:
         extra = " ".join(map(shlex.quote, error.unused_tokens))
         return f"unexpected argument: {extra}. Remove it; a name with spaces needs quotes."
     if isinstance(error, MissingArgumentError) and error.argument is not None:
-        name = error.argument.name
-        return f"{name} needs a value." if name.startswith("-") else f"{name} is missing."
+        name = next((word for word in words if word in error.argument.names), error.argument.name)
+        if name in words:
+            return f"{name} needs a value."
+        meaning = error.argument.parameter.help if name.startswith("-") else None
+        return f"{name} is missing." + (f" {meaning}" if meaning else "")
     if not isinstance(error, UnknownOptionError) or error.token is None:
         return str(error)
     import difflib

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
-from .answer import Answer, UsageError, note
+from ..core.command_line import name_after
+from .answer import Answer, UsageError
 from .figure_options import MapFigureOptions
 from .figures import background_naming, flagged_map, write_figure
 from .input import Input, row_names
-from .inputs import dominated, warn_of_square
+from .inputs import needs_scale, warn_of_square
 from .next_commands import SameRows
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_kept, check_outputs
@@ -52,11 +53,14 @@ Keep = Annotated[Path | None, Parameter(help="Write the table without the flagge
 KEYS = {
     "data": "the file that was read",
     "n_rows": "number of rows",
+    "searched": "rows among which nearest neighbours were searched: rows (all, or a random sample), distinct (how many "
+    "of them are different; equal rows count once)",
     "rows": "numbers of the flagged rows, counted from 0, most extreme first",
     "names": "names of the flagged rows: from the --id column, or the line or row in the file",
     "reasons": "measures that flagged each of them: distance, t2, spe",
     "columns": "columns in which each of them is unusual: column, value, median, z (robust); null for distances",
-    "ranking": "why at most 1 % of the rows are flagged (beyond, drawn, different); null if the limits are valid",
+    "ranking": "why at most 1 % of the rows are flagged (beyond, drawn, different, sampled); null if the limits are "
+    "valid",
     "severity": "largest ratio of a measure of the row to its limit (square roots for t2 and spe)",
     "limits": "the limit of each measure",
     "missing": "measures that are not available, each with the reason",
@@ -122,8 +126,6 @@ def outliers(
     work = _work(given, neighbors, components, scale, metric, level, seed)
     warn_of_square(given)
     found: Outliers = run(work, given)
-    if given.scanned:
-        _tell_approximation(given.shape[0])
     if out is not None:
         _write_measures(found, out)
     if keep is not None and given.table is not None:
@@ -134,29 +136,38 @@ def outliers(
         write_figure(drawing, run(lambda rows: flagged_map(rows, found, drawing, metric, scale), given))
     facts = {"data": data, **found.to_dict(), "out": out, "keep": keep, "figure": drawing.figure}
     rows = SameRows(data, columns, id)
-    changed = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
-    unclear = found.may_be_a_group or found.ranking is not None  # do not suggest removing such rows
-    if pairwise:
-        first = {"method": "classical_mds", "set": "metric=precomputed"}
-        following = rows.command("reduce", first=first, out="flat.csv")
-    elif not (scale or columns.recipe.sets_units) and metric in ("euclidean", "sqeuclidean") and dominated(given):
-        following = rows.command("outliers", **changed, scale=True)
-    elif len(found) and not unclear and keep is None and given.table is not None:
-        clean = "clean.csv" if data.name != "clean.csv" else "cleaner.csv"
-        following = rows.command("outliers", scale=scale, **changed, keep=clean)
-    else:
-        if keep is not None:  # written as Lowland writes tables, whatever the form of the data
-            rows = SameRows(keep, replace(columns, reading=ReadingOptions()), id)
-        following = rows.command("reduce", scale=scale, out="flat.csv")
+    words = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
+    following = _next(rows, given, found, words, scale=scale, stream=stream, keep=keep)
     return Answer(facts, _summary(found, keep), following, shown=_shown(found))
 
 
-def _tell_approximation(n: int) -> None:
-    """Say what of the measures of a table that is read in blocks is exact, and what is not."""
-    from ..quality.neighbor_distance import ALL, ANCHORS
+def _next(
+    rows: SameRows,
+    given: Input,
+    found: Outliers,
+    words: dict[str, Any],
+    *,
+    scale: bool,
+    stream: bool,
+    keep: Path | None,
+) -> str:
+    """Return the next command: with scaled columns if units differ, one that removes the flagged rows, or a map.
 
-    distances = f"approximate: to the nearest of {ANCHORS:,} random rows" if n > ALL else "exact"
-    note(f"T² and SPE are those of all rows; distances are {distances}")
+    ``words``: the other options of `outliers` that were given.
+    """
+    if given.pairwise:
+        how = {"method": "classical_mds", "set": "metric=precomputed"}
+        return rows.command("reduce", first=how, stream=stream, out=name_after(rows.data, "map", ".csv"))
+    if needs_scale(given, rows.columns, scale, words.get("metric", "euclidean")):
+        return rows.command("outliers", scale=True, stream=stream, **words)
+    unclear = found.may_be_a_group or found.ranking is not None  # do not suggest removing such rows
+    if len(found) and not unclear and keep is None and given.table is not None:
+        return rows.command(
+            "outliers", scale=scale, stream=stream, **words, keep=name_after(rows.data, "clean", ".csv")
+        )
+    if keep is not None:  # written as Lowland writes tables, whatever the form of the data
+        rows = replace(rows, data=keep, columns=replace(rows.columns, reading=ReadingOptions()))
+    return rows.command("reduce", scale=scale, stream=stream, out=name_after(rows.data, "map", ".csv"))
 
 
 def _changed(**options: Any) -> dict[str, Any]:

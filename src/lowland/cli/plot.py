@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ..core.command_line import command_line, stem_of
+from ..core.command_line import command_line, name_after
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError
 from .figure_kinds import MAP, Rows, colors_rows, needs_rows, possible_kinds
@@ -51,7 +51,14 @@ def plot(
     data: Data = None,
     /,
     *,
-    out: Annotated[Path, Parameter(name=OUT, help="Write the figure here: .png, .svg or .pdf.")],
+    out: Annotated[
+        Path | None,
+        Parameter(
+            name=OUT,
+            help="Write the figure here: .png, .svg or .pdf. Default: a .png in this folder, named after the file and "
+            "the kind.",
+        ),
+    ] = None,
     kind: Annotated[
         str,
         Parameter(
@@ -85,6 +92,8 @@ def plot(
     """
     look, chosen = look or LookOptions(), columns or TableOptions()
     chosen.recipe.refuse_unseen()
+    if out is None:
+        out = _free_name(drawn, kind)
     check_format("--out", out)
     look.check()
     MapFigureOptions(out, axes=axes).check()
@@ -111,13 +120,21 @@ def plot(
     words = {**chosen.words(), "id": id, "x": x, "y": y, "metric": None if metric == "euclidean" else metric}
     if other is not None:
         words |= {"color": color if colors_rows(other) else None, **look.words()}
-        words |= {"out": f"{stem_of(drawn)}-{other}{out.suffix}"}
+        words |= {"out": name_after(drawn, other, out.suffix)}
         following = command_line("plot", *files, kind=other, **words)
     elif method is None:
         following = command_line("evaluate", "DATA.csv", drawn, **words)
     else:
         following = command_line("info", drawn)
     return Answer(facts, summary, following)
+
+
+def _free_name(drawn: Path, kind: str) -> Path:
+    """Return the default name of the figure; an existing file is replaced only if it is named."""
+    out = Path(name_after(drawn, kind, ".png"))
+    if out.exists():
+        raise UsageError(f"{out} exists already: name the figure, or this file to replace it, with --out")
+    return out
 
 
 Shape = tuple[str, str | None, LookOptions]  # kind, axes, look
@@ -147,7 +164,7 @@ def _of_model(
     known = getattr(fitted, "embedding_", None)
     embedding = known if given is None else run(fitted.transform, given)
     if embedding is None and kind == MAP:
-        raise UsageError(f"{path.name} does not contain its map: give the rows as DATA after MODEL")
+        raise UsageError(_without_map(path, fitted))
     embedding = embedding if after is None or embedding is None else after.transform(embedding)
     drawn = DrawnMap(
         embedding,
@@ -163,6 +180,14 @@ def _of_model(
         return draw_kind(drawn, kind, axes, look, model=fitted, rows=rows, option="--kind")
 
     return (work(None) if given is None else run(work, given)), fitted, type(fitted).__name__
+
+
+def _without_map(path: Path, fitted: Any) -> str:
+    """Return why a model cannot be drawn as a map without rows, and what can be drawn."""
+    text = f"{path.name} does not contain its map: give the table of the rows after the model: "
+    text += command_line("plot", path, "DATA.csv")
+    others = [name for name in possible_kinds(fitted) if name != MAP and not needs_rows(fitted, name)]
+    return text + (f"; without rows: --kind {', '.join(others)}" if others else "")
 
 
 def _of_table(

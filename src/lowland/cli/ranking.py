@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
-from ..core.command_line import command_line, stem_of
+from ..core.command_line import command_line, name_after
 from .answer import Answer, UsageError, note
 from .figure_options import FIGURE, LookOptions, MapFigureOptions
 from .figures import draw_with, write_figure
@@ -167,7 +167,7 @@ def pagerank(
     following = command_line("hits", edges, **chosen.words())
     if out is None:
         walk = {"damping": None if damping == 0.85 else damping, "personalization": personalization}
-        following = command_line("pagerank", edges, **chosen.words(), **walk, out=f"{stem_of(edges)}-pagerank.csv")
+        following = command_line("pagerank", edges, **chosen.words(), **walk, out=name_after(edges, "pagerank", ".csv"))
     return Answer(facts, found.sentence, following, shown=[_grid({"PageRank": found.top(top)})])
 
 
@@ -210,7 +210,7 @@ def hits(
     }
     following = command_line("pagerank", edges, **chosen.words())
     if out is None:
-        following = command_line("hits", edges, **chosen.words(), out=f"{stem_of(edges)}-hits.csv")
+        following = command_line("hits", edges, **chosen.words(), out=name_after(edges, "hits", ".csv"))
     return Answer(facts, found.sentence, following, shown=[_grid({"authority": authorities, "hub": hubs})])
 
 

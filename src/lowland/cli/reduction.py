@@ -198,21 +198,13 @@ def _next_steps(job: Job, made: Made) -> dict[str, str]:
     from ..comparison.dataset import can_be_target
 
     pairwise = made.given.pairwise
-<<<<<<< HEAD
-    rows = replace(job.rows, id=None) if pairwise else job.rows
-=======
     color, _ = _coloring(job, made)
-    classes = job.keep.color is None or can_be_target(color, made.given.shape[0])
->>>>>>> f-gallery
+    rows = replace(job.rows, id=None) if pairwise else job.rows
+    numbers = job.keep.color is not None and not can_be_target(color, made.given.shape[0])
     compare = compare_command(
-        rows,
+        replace(rows, label=None) if numbers else rows,
         famd=job.method.method == "famd",
-<<<<<<< HEAD
-=======
-        id=None if pairwise else job.keep.id,
-        target=job.keep.color if classes else None,
-        drop=[] if classes else [str(job.keep.color)],
->>>>>>> f-gallery
+        drop=[str(job.keep.color)] if numbers else [],
         scale=bool(job.method.scale),
         metric="precomputed" if pairwise else None,
     )

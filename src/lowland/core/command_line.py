@@ -31,3 +31,19 @@ def stem_of(path: object) -> str:
     if any(mark in stem for mark in "*?["):
         stem = re.sub(r"\[[^]]*\]|[*?\[\]]", "", stem).strip("-_ ")
     return stem if any(letter.isalnum() for letter in stem) else "table"
+
+
+def name_after(path: object, word: str, suffix: str) -> str:
+    """Return a name for a file made from another: its stem and a word, which the stem may end in already.
+
+    >>> name_after("wine.csv", "map", ".png"), name_after("wine-map.csv", "map", ".png")
+    ('wine-map.png', 'wine-map.png')
+    >>> name_after("wine-map.csv", "quality_map", ".png"), name_after("wine-map.csv", "map", ".csv")
+    ('wine-quality_map.png', 'wine-map-2.csv')
+    """
+    stem = stem_of(path)
+    before, mark, last = stem.rpartition("-")
+    if last in word.split("_"):
+        stem = before if mark else ""
+    name = f"{stem}-{word}{suffix}" if stem else f"{word}{suffix}"
+    return name if name != PurePath(str(path)).name else f"{name.removesuffix(suffix)}-2{suffix}"

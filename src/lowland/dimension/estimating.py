@@ -25,6 +25,7 @@ from . import linear as counts
 from . import repeats
 from .angles import Plateau, curve, plateau, scan
 from .closed import is_closed
+from .consensus import counting_all, median
 from .correlation import correlation_dimension
 from .levels import explain, two_valued
 from .neighbors import TIED, discrete, levina_bickel_of, neighbor_range, two_nn_of
@@ -104,15 +105,17 @@ def estimate(
     nonlinear, skipped = _nonlinear(around, anchors, random_state)
     nonlinear, consensus = {"directions": level.value, **nonlinear}, {"nonlinear": level.value}
     linear: dict[str, Measure] = {}
+    counted, every = dict[str, int](), dict[str, str]()
     sure = not (around.doubtful or many(level.value.high, points.n) or rough(level, scales))
     sure = sure and (level.level or level.rising)
     if spectrum is not None:
-        linear, unusable, silent = _linear(spectrum, random_state)
+        linear, unusable, every = _linear(spectrum, random_state)
         skipped = unusable | skipped
-        consensus = {"linear": _vote(linear, silent, spectrum.rank), **consensus}
-        sure = sure and not consensus["linear"] >= spectrum.rank < _size(
-            spectrum, points.n
-        )  # rows too few to show fewer
+        counted = {name: spectrum.rank if name in every else round(value) for name, value in linear.items()}
+    if counted:
+        consensus = {"linear": median(counted), **consensus}
+        assert spectrum is not None
+        sure = sure and not consensus["linear"] >= spectrum.rank < _size(spectrum, points.n)  # rows too few for fewer
     if ties(around.distances) > TIED:
         notes.append(discrete(ties(around.distances)))
     notes += doubts(level, scales, points.n)
@@ -146,6 +149,8 @@ def estimate(
         coordinates,
         method if "linear" in consensus else None,
         of_sample,
+        counted,
+        every,
     )
 
 
@@ -224,8 +229,8 @@ def _around(points: Points, n_neighbors: Any, anchors: int | str | None, random_
     )
 
 
-def _linear(spectrum: Variances, random_state: int | None) -> tuple[dict[str, Measure], dict[str, str], set[str]]:
-    """Return the counts, why some are missing, and the rules that find no component above noise."""
+def _linear(spectrum: Variances, random_state: int | None) -> tuple[dict[str, Measure], dict[str, str], dict[str, str]]:
+    """Return the counts, why some are missing, and why some count all dimensions in the consensus."""
     rules: dict[str, Callable[[], Measure]] = {
         "variance_share": lambda: counts.variance_share(spectrum),
         "largest_gap": lambda: counts.largest_gap(spectrum),
@@ -236,12 +241,10 @@ def _linear(spectrum: Variances, random_state: int | None) -> tuple[dict[str, Me
         "gavish_donoho": lambda: counts.gavish_donoho(spectrum),
     }
     found, skipped = _each(rules)
-    silent = {name for name, value in found.items() if round(value) == 0}
-    if "minka" in found and found["minka"] >= spectrum.rank - 1:  # the same model as all of them
-        silent.add("minka")
-    if "parallel_analysis" in silent:
+    every = counting_all(found, spectrum.rank)
+    if "parallel_analysis" in every:
         found["parallel_analysis"] = Measure(1, 1, max(1.0, found["parallel_analysis"].high))  # one by definition
-    return found, skipped, silent
+    return found, skipped, every
 
 
 def _each(rules: Mapping[str, Callable[[], Measure]]) -> tuple[dict[str, Measure], dict[str, str]]:
@@ -254,16 +257,6 @@ def _each(rules: Mapping[str, Callable[[], Measure]]) -> tuple[dict[str, Measure
         except DataError as error:  # such as too many columns or equal distances; other rules may work
             skipped[name] = message_of(error)
     return found, skipped
-
-
-def _vote(found: Mapping[str, Measure], silent: set[str], rank: int) -> Measure:
-    """Return the median of the counts; a rule that finds no component above noise counts all dimensions.
-
-    The interval is the range of the counts without the lowest and the highest.
-    """
-    votes = sorted(float(rank) if name in silent else float(round(value)) for name, value in found.items())
-    inner = votes[1:-1] if len(votes) > 2 else votes
-    return Measure(votes[(len(votes) - 1) // 2], inner[0], inner[-1])
 
 
 def _nonlinear(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-HEADINGS = ("", "rule", "dimensions", "95 % interval")
+HEADINGS = ("", "rule", "dimensions", "95 % interval", "in the consensus")
 _LABELS = {("linear", "consensus"): "consensus (median)", ("nonlinear", "consensus"): "consensus (plateau)"}
-_RANGE = "range of rules"  # kind of interval of the linear consensus; all others are 95 % intervals
+_RANGE = "range of rules"  # kind of interval of the linear consensus, of its rules; all others are 95 % intervals
+_APART = "no: finest scale only"  # the rules by distance in the nonlinear consensus
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +34,8 @@ class Estimate:
     linear, nonlinear : mapping of name to Measure
         The result of each rule. ``nonlinear["directions"]`` is the plateau over scales.
     consensus : mapping
-        ``"linear"`` (if there are rows): the median of the rules; its interval is the range of the rules without the
-        lowest and the highest. ``"nonlinear"``: the plateau of the directions over scales. The rules by distance are
+        ``"linear"`` (if there are rows): the median of ``counted``, of an even number the lower one in the middle; its
+        interval is their range. ``"nonlinear"``: the plateau of the directions over scales. The rules by distance are
         not included, because they use the finest scale only and count noise as dimensions.
     sentence : str
         A summary.
@@ -60,6 +61,10 @@ class Estimate:
         The linear method whose dimensions ``sentence`` compares with; None if there is none for these rows.
     of_sample : str
         The size of the sample that was measured, in words; empty if all rows were.
+    counted : mapping of name to int
+        The whole number with which each linear rule takes part in the consensus.
+    counting_all : mapping of name to reason
+        The linear rules that take part with all dimensions, since they find no component above noise.
     """
 
     linear: Mapping[str, Measure]
@@ -76,6 +81,8 @@ class Estimate:
     coordinates: int = 1
     linear_method: str | None = None
     of_sample: str = ""
+    counted: Mapping[str, int] = field(default_factory=dict)
+    counting_all: Mapping[str, str] = field(default_factory=dict)
 
     def of_levels(self, levels: int) -> Estimate:
         """Return the estimate of rows that code so many levels of categories: these may be the linear dimensions."""
@@ -95,24 +102,40 @@ class Estimate:
                 found.append((kind, "consensus", self.consensus[kind]))
         return found
 
-    def cells(self) -> list[tuple[str, str, str, str]]:
+    def cells(self) -> list[tuple[str, ...]]:
         """Return the table as it is shown, under `HEADINGS`."""
-        shown, before = [], ""
+        shown: list[tuple[str, ...]] = []
+        before = ""
         for kind, name, value in self.rows():
             between = "" if value.low == value == value.high else f"{value.low:.4g} to {value.high:.4g}"
             if between and _interval(kind, name) == _RANGE:
                 between += f" ({_RANGE})"
             label = _LABELS.get((kind, name), name)
-            shown.append(("" if kind == before else kind, label, f"{float(value):.4g}", between))
+            cells = (label, f"{float(value):.4g}", between, self._part(name, value))
+            shown.append(("" if kind == before else kind, *cells))
             before = kind
         return shown
 
+    def _counted(self, name: str, value: Measure) -> float | None:
+        """Return the number with which a rule takes part in the consensus; None if it does not."""
+        return float(value) if name == "directions" else self.counted.get(name)
+
+    def _part(self, name: str, value: Measure) -> str:
+        number = self._counted(name, value)
+        if number is None:
+            return "" if name == "consensus" else _APART
+        return f"{number:.4g}" + (f" (all: {self.counting_all[name]})" if name in self.counting_all else "")
+
     def __str__(self) -> str:
-        lines = [f"{a:10} {b:22} {c:>10}  {d}".rstrip() for a, b, c, d in (HEADINGS, *self.cells())]
-        return "\n".join([*lines, self.sentence, *(f"Note: {text}" for text in self.warnings)])
+        lines = [f"{a:10} {b:22} {c:>10}  {d:28} {e}".rstrip() for a, b, c, d, e in (HEADINGS, *self.cells())]
+        without = [f"Without {name}: {reason}" for name, reason in self.skipped.items()]
+        return "\n".join([*lines, self.sentence, *(f"Note: {text}" for text in (*self.warnings, *without))])
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the table: kind, rule, value, low, high, interval (what low and high are), exact."""
+        """Return the table: kind, rule, value, low, high, interval (what low and high are), exact, counted.
+
+        ``counted`` is the number with which a rule takes part in the consensus, null if it does not.
+        """
         import polars as pl
 
         return pl.DataFrame(
@@ -125,6 +148,7 @@ class Estimate:
                     "high": value.high,
                     "interval": _interval(kind, name),
                     "exact": value.exact,
+                    "counted": self._counted(name, value),
                 }
                 for kind, name, value in self.rows()
             ]
@@ -138,6 +162,9 @@ class Estimate:
         }
         for kind, value in plain["consensus"].items():
             value["interval"] = _interval(kind, "consensus")
+            counted = {name: self._counted(name, rule) for name, rule in getattr(self, kind).items()}
+            value["rules"] = {name: number for name, number in counted.items() if number is not None}
+            value["counting_all"] = dict(self.counting_all) if kind == "linear" else {}
         shown = ("neighbors", "radius", "value", "inner", "outer", "distances", "noisy")
         return {
             "n_rows": self.n_rows,

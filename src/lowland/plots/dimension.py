@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.formatting import count
 from ..dimension.result import Estimate
 from .parts import grid_lines, legend, log_axis, plain_numbers
 from .style import axes_for, current, grid_of_axes
@@ -89,7 +90,7 @@ def _draw_scales(axes: Axes, found: Estimate) -> None:
 
 
 def _draw_spectrum(axes: Axes, found: Estimate) -> None:
-    """Draw the eigenvalues on a logarithmic scale, with the count of each rule."""
+    """Draw the eigenvalues on a logarithmic scale, with the count of each rule that finds components above noise."""
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
     assert found.spectrum is not None
@@ -101,7 +102,8 @@ def _draw_spectrum(axes: Axes, found: Estimate) -> None:
     axes.plot(place, share, color=look.accent, marker="o", markersize=4 * size, linewidth=look.line / 1.5)
     axes.set_yscale("log")
     least, most = float(share[share > 0].min()), float(share.max())
-    cuts = sorted((round(value), name) for name, value in found.linear.items() if 1 <= round(value) <= len(values))
+    own = {name: m for name, m in found.counted.items() if name not in found.counting_all}
+    cuts = sorted((m, name) for name, m in own.items() if m <= len(values))
     room = max(10.0, (most / least) ** 0.8) ** (look.font / 9)  # for the names above
     axes.set_ylim(least / 2, most * room)
     powers = range(math.floor(math.log10(least / 2)), 3)
@@ -109,13 +111,21 @@ def _draw_spectrum(axes: Axes, found: Estimate) -> None:
     plain_numbers(axes.yaxis, FixedLocator([step * 10.0**p for p in powers for step in steps if step * 10.0**p <= 100]))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.spines["left"].set_bounds(least / 2, min(100.0, most * room))  # the names are above the scale
+    axes.spines["left"].set_bounds(least / 2, min(100, axes.get_ylim()[1]))  # the names are above the scale
     axes.set_xlim(0.3, len(values) + 1.0)
     _name_cuts(axes, cuts, len(values))
-    axes.set_title(f"linear: {found.consensus['linear']:.0f}", color=look.ink, fontsize=look.font + 1)
+    if "linear" in found.consensus:
+        axes.set_title(_median_words(found), color=look.ink, fontsize=look.font + 1)
     axes.set_xlabel("component")
     axes.set_ylabel("share of variance, %")
     grid_lines(axes, "y")
+
+
+def _median_words(found: Estimate) -> str:
+    """Return the linear consensus, and the rules that count all dimensions, for which there is no line."""
+    value, n = found.consensus["linear"], len(found.counted)
+    text = f"linear: {value:.0f} (median of {count(n, 'rule')}"
+    return f"{text}; {len(found.counting_all)} count all)" if found.counting_all else f"{text})"
 
 
 def _name_cuts(axes: Axes, cuts: list[tuple[int, str]], count: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,7 @@ class Supervised:
     steps: Any = None
     left_out: int = 0
     sampled_from: int | None = None
+    names: Sequence[str] | None = None
 
     @property
     def n(self) -> int:
@@ -77,6 +79,14 @@ class Supervised:
         made = clone(self.steps)
         return _numbers(made.fit_transform(parts[0])), _numbers(made.transform(parts[1]))
 
+    def named(self, rows: Array) -> Any:
+        """Return prepared rows with the names of their columns, if they are known, for the messages of a method."""
+        from ..rows.row_source import RowSource
+
+        if self.names is None or len(self.names) != rows.shape[1]:
+            return rows
+        return RowSource.from_array(rows, names=self.names)
+
     def training(self, number: int) -> tuple[Array, Array]:
         """Return the target of the training rows of a fold: as codes of classes or numbers, and as the learner gets."""
         train = self.fold != number
@@ -109,7 +119,7 @@ class Supervised:
         train = self.prepared(0)[0]
         if min(train.shape) > _SPECTRUM or not _varies(train):
             return None
-        return np.asarray(PCA().fit(train).explained_variance_ratio_)
+        return np.asarray(PCA().fit(self.named(train)).explained_variance_ratio_)
 
 
 def supervised(X: Any, y: Any, steps: Any, task: str, folds: int, sample: int | None, seed: int) -> Supervised:
@@ -122,7 +132,7 @@ def supervised(X: Any, y: Any, steps: Any, task: str, folds: int, sample: int | 
         raise ValueError(
             _said(Setting("sample"), f" must be a whole number ≥ {_LEAST_ROWS}, or None; it is {sample!r}")
         )
-    rows, name, listed = _apart(X, y, steps)
+    rows, name, listed, names = _apart(X, y, steps)
     n = rows.shape[0]
     if len(listed) != n:
         raise DataError(_said(f"{len(listed)} values of the target for {n} rows; give one for each row"))
@@ -139,8 +149,10 @@ def supervised(X: Any, y: Any, steps: Any, task: str, folds: int, sample: int | 
     fold = _folds(len(known), folds, seed, None if target is None else target.codes)
     if target is None:
         _check_variation(name, values, fold, folds)
-    width = rows.shape[1] if steps is None else _width_after(steps, rows, known)
-    return Supervised(rows, values, target, given, fold, folds, width, steps, left_out, sampled_from)
+    width = rows.shape[1]
+    if steps is not None:
+        width, names = _columns_after(steps, rows, known)
+    return Supervised(rows, values, target, given, fold, folds, width, steps, left_out, sampled_from, names)
 
 
 def check_tolerance(tolerance: Any) -> None:
@@ -149,10 +161,10 @@ def check_tolerance(tolerance: Any) -> None:
         raise ValueError(_said(Setting("tolerance"), f" must be a number from 0 to 1; it is {tolerance!r}"))
 
 
-def _width_after(steps: Any, rows: Any, places: Array) -> int:
-    """Return the number of columns that steps make; a cell that is no number is named by its row in the given table.
+def _columns_after(steps: Any, rows: Any, places: Array) -> tuple[int, list[str] | None]:
+    """Return the number and the names of the columns that steps make.
 
-    ``places`` are the rows of the given table that are left.
+    A cell that is no number is named by its row in the given table: ``places`` are the rows that are left of it.
     """
     from sklearn.base import clone
 
@@ -168,15 +180,22 @@ def _width_after(steps: Any, rows: Any, places: Array) -> int:
         if name is None and hasattr(made, "get_feature_names_out"):
             name = made.get_feature_names_out()[error.column]
         raise error.changed(row=int(places[error.row]), name=name) from error
-    return width
+    try:
+        names = list(map(str, made.get_feature_names_out()))
+    except (AttributeError, ValueError):  # a step without names, or rows without them
+        names = None
+    return width, names
 
 
 def _said(*parts: Any) -> Message:
     return Message(Owner("downstream"), *parts)
 
 
-def _apart(X: Any, y: Any, steps: Any) -> tuple[Any, str, list[Any]]:
-    """Return the rows, and the name and the values of the target; a column of X that is the target is taken out."""
+def _apart(X: Any, y: Any, steps: Any) -> tuple[Any, str, list[Any], Sequence[str] | None]:
+    """Return the rows, the name and the values of the target, and the names of the columns.
+
+    A column of X that is the target is taken out.
+    """
     import narwhals as nw
 
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -191,11 +210,12 @@ def _apart(X: Any, y: Any, steps: Any) -> tuple[Any, str, list[Any]]:
     else:
         listed = list(y.to_list() if hasattr(y, "to_list") else np.asarray(y).tolist() if hasattr(y, "shape") else y)
     if steps is not None:
-        return (np.asarray(X) if frame is None else frame.to_polars()), name, listed
+        return (np.asarray(X) if frame is None else frame.to_polars()), name, listed, None
     from ..graph.neighbors import objects
+    from ..rows.row_source import as_rows
 
-    rows = objects(X, "euclidean", "downstream")
-    return (sp.csr_array(rows) if sp.issparse(rows) else np.ascontiguousarray(rows)), name, listed
+    rows, names = objects(X, "euclidean", "downstream"), as_rows(X, owner="downstream").names
+    return (sp.csr_array(rows) if sp.issparse(rows) else np.ascontiguousarray(rows)), name, listed, names
 
 
 def _target(name: str, listed: list[Any], task: str) -> tuple[Target | None, tuple[Any, ...], Array]:

@@ -13,6 +13,7 @@ from ..core.show import show
 if TYPE_CHECKING:
     import polars as pl
 
+_NAMED = 6  # most selected columns that the summary names
 HALF = 0.5  # share of the discriminant direction beyond which its loss is named as the reason
 
 
@@ -25,6 +26,7 @@ class Trial:
     ``balanced`` is the mean accuracy over classes and ``classes`` that of each. ``variance`` is the share of the
     variance that principal components keep. ``seconds`` are medians over folds of reduction (fit and transform), fit
     and predict of the learner; ``peak_bytes`` is the largest memory that Python and NumPy allocated for them at once.
+    ``columns`` are the selected columns of the method "columns": those selected in most folds.
     """
 
     method: str
@@ -38,6 +40,7 @@ class Trial:
     variance: float | None = None
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
     peak_bytes: int = field(default=0, compare=False)
+    columns: tuple[str, ...] | None = None
 
     def loses_nothing(self, tolerance: float = 0.0) -> bool:
         """Return whether the mean loss is at most one standard error above the tolerance."""
@@ -53,8 +56,10 @@ class Trial:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         plain = {name: getattr(self, name) for name in ("method", "k", "balanced", "classes", "variance", "peak_bytes")}
-        more = {"folds": list(self.folds), "seconds": dict(self.seconds)}
-        return {**plain, "score": self.score.to_dict(), "loss": self.loss.to_dict(), **more}
+        columns = None if self.columns is None else list(self.columns)
+        more = {"folds": list(self.folds), "seconds": dict(self.seconds), "columns": columns}
+        loss = {**self.loss.to_dict(), "error": self.error}
+        return {**plain, "score": self.score.to_dict(), "loss": loss, **more}
 
 
 @dataclass(frozen=True)
@@ -178,6 +183,10 @@ class Downstream:
         """Whether the learner on all columns is measurably better than the baseline; if not, nothing can be lost."""
         return is_better(self.everything, self.baseline)
 
+    def loses_nothing(self, trial: Trial) -> bool | None:
+        """Return whether a trial loses nothing, the rule behind ``smallest``; None if nothing can be lost."""
+        return trial.loses_nothing(self.tolerance) if self.learns else None
+
     @property
     def sentence(self) -> str:
         """A summary; it does not depend on the measured time and memory."""
@@ -204,23 +213,25 @@ class Downstream:
         if best is self.everything:
             return f"{text}; try another learner or other columns."
         unit = "column" if best.method == "columns" else "component"
-        return f"{text}. Better: {best.title}, {count(best.k, unit)}: {_score(best.score, classes)}."
+        return f"{text}. Better: {best.title}, {count(best.k, unit)}{_names(best)}: {_score(best.score, classes)}."
 
     def _said(self, method: str) -> str:
-        """Return how many components of a method lose nothing."""
+        """Return how many components of a method lose nothing, by the rule of `Trial.loses_nothing`."""
         trials, k, classes = self.of(method), self.smallest[method], self.task == "classes"
         title, unit = trials[0].title, "column" if method == "columns" else "component"
         title = "Selection of the best columns" if method == "columns" else title
+        within = "" if not self.tolerance else f" plus {self.tolerance:g}"
         if k is None:
             near = min(trials, key=lambda trial: trial.loss)
             return (
-                f"{title}: every tried number of {unit}s loses; the least is {_difference(near.loss, classes)} with "
-                f"{count(near.k, unit)}."
+                f"{title}: every tried number of {unit}s loses more than a standard error{within}; the least, "
+                f"with {count(near.k, unit)}, is {_difference(near, classes)}."
             )
-        loss = next(trial.loss for trial in trials if trial.k == k)
-        within = "" if not self.tolerance else f" more than {self.tolerance:g}"
+        best = next(trial for trial in trials if trial.k == k)
         verb = "loses" if k == 1 else "lose"
-        return f"{title}: {count(k, unit)} {verb} nothing measurable{within} (loss {_difference(loss, classes)})."
+        most = f" more than {self.tolerance:g}" if self.tolerance else ""
+        loss = _difference(best, classes)
+        return f"{title}: {count(k, unit)}{_names(best)} {verb} nothing measurable{most} (loss {loss})."
 
     def to_frame(self) -> pl.DataFrame:
         """Return a data frame with a row for each trial, all columns first."""
@@ -236,7 +247,8 @@ class Downstream:
                 "loss": float(trial.loss),
                 "loss_low": trial.loss.low,
                 "loss_high": trial.loss.high,
-                "loses_nothing": trial.loses_nothing(self.tolerance),
+                "error": trial.error,
+                "loses_nothing": self.loses_nothing(trial),
                 "balanced": trial.balanced,
                 "variance": trial.variance,
                 **{f"seconds_{stage}": value for stage, value in trial.seconds.items()},
@@ -252,7 +264,7 @@ class Downstream:
         return {
             **{name: getattr(self, name) for name in names},
             "everything": self.everything.to_dict(),
-            "trials": [trial.to_dict() for trial in self.trials],
+            "trials": [{**trial.to_dict(), "loses_nothing": self.loses_nothing(trial)} for trial in self.trials],
             "smallest": dict(self.smallest),
             "destroyed": None
             if self.destroyed is None
@@ -278,14 +290,17 @@ def _all_columns(n: int) -> str:
     return "the only column" if n == 1 else f"all {count(n, 'column')}"
 
 
-def _difference(loss: Measure, classes: bool) -> str:
-    """Return a loss with its interval: in points of percent, or of r²."""
+def _names(trial: Trial) -> str:
+    """Return the names of a few selected columns in brackets."""
+    return "" if trial.columns is None or trial.k > _NAMED else f" ({', '.join(trial.columns)})"
+
+
+def _difference(trial: Trial, classes: bool) -> str:
+    """Return the loss with its standard error: in points of percent, or of r²."""
     if not classes:
-        return f"{_plain(loss)}, 95 % interval {_plain(loss.low)} to {_plain(loss.high)}"
-    value, low, high = (
-        f"{100 * part:.1f}".replace("-0.0", "0.0").replace("-", "−") for part in (loss, loss.low, loss.high)
-    )
-    return f"{value} points, 95 % interval {low} to {high}"
+        return f"{_plain(trial.loss)}, standard error {_plain(trial.error)}"
+    value, error = (f"{100 * part:.1f}".replace("-0.0", "0.0").replace("-", "−") for part in (trial.loss, trial.error))
+    return f"{value} points, standard error {error}"
 
 
 def _plain(value: float) -> str:

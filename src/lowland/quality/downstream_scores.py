@@ -6,6 +6,7 @@ import re
 import time
 import tracemalloc
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contract.reducer import Reducer
 from ..core import thread_pool
 from ..core.errors import LowlandError, RankWarning
 from ..core.measure import Measure
@@ -118,6 +120,7 @@ class _Run:
     peak: int = 0
     guess: Array = None
     variance: list[float] = field(default_factory=list)
+    chosen: Counter[int] = field(default_factory=Counter)
 
 
 @dataclass
@@ -173,8 +176,12 @@ class _Bench:
         marks = [time.perf_counter()]
         if before is not None:
             reducer = before.build(k)
+            if isinstance(reducer, Reducer):
+                train, test = self.data.named(train), self.data.named(test)
             reducer = reducer.fit(train, codes) if before.supervised else reducer.fit(train)
             train, test = reducer.transform(train), reducer.transform(test)
+            if before.name == "columns":
+                run.chosen.update(reducer.places_.tolist())
             if before.name == "pca":
                 run.variance.append(float(np.sum(reducer.explained_variance_ratio_)))
         marks.append(time.perf_counter())
@@ -212,7 +219,16 @@ class _Bench:
             float(np.mean(run.variance)) if run.variance else None,
             dict(zip(_STAGES, np.median(run.seconds, axis=0).tolist(), strict=True)),
             run.peak,
+            self._columns(run),
         )
+
+    def _columns(self, run: _Run) -> tuple[str, ...] | None:
+        """Return the k columns that were selected in most folds, in their order."""
+        if not run.chosen:
+            return None
+        places = sorted(sorted(run.chosen, key=lambda place: (-run.chosen[place], place))[: run.k])
+        names = self.data.names
+        return tuple(f"column {place}" if names is None else names[place] for place in places)
 
 
 def _text(warning: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,13 @@ WORDS = {
 def is_group(flagged: int, n: int) -> bool:
     """Return whether so many of n rows may be a separate group."""
     return _ROWS_PER_FLAG * flagged >= n
+
+
+class Searched(NamedTuple):
+    """The rows among which nearest neighbours were searched: how many, and how many of them are different."""
+
+    rows: int
+    distinct: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +81,9 @@ class Outliers:
         no columns.
     ranking : Ranking or None
         Why rows are ranked and at most 1 % flagged, if the limits are not valid; otherwise None.
+    searched : Searched or None
+        The rows among which neighbours were searched (``rows``: all, or a random sample of a large table), and how many
+        of them are different (``distinct``): equal rows count once as neighbours.
     rounds, stable : int, bool
         Number of iterations of the fit to the inliers, and whether it converged.
     sentence : str
@@ -101,6 +111,7 @@ class Outliers:
     sentence: str
     columns: tuple[tuple[OddColumn, ...], ...] | None = None
     ranking: Ranking | None = None
+    searched: Searched | None = None
 
     @property
     def mask(self) -> Array:
@@ -167,6 +178,7 @@ class Outliers:
             "n_components": self.n_components,
             "level": self.level,
             "n_rows": len(self.severity),
+            "searched": None if self.searched is None else self.searched._asdict(),
             "stable": self.stable,
         }
 
@@ -208,8 +220,24 @@ def sentence(
             else f"{count} rows beyond the limit for normal data are"
         )
         text += f" The tail of {_NAMES[name]} is heavier than normal{like}: {rest} not flagged."
+    if found.searched is not None:
+        text += _search_words(found.searched, n, axes=found.t2 is not None)
     if found.columns:
         text += f"{ODD}{_called(found, int(found.rows[0]))}: {odd_words(found.columns[0])}."
+    return text
+
+
+def _search_words(searched: Searched, n: int, *, axes: bool) -> str:
+    """Report a sample of rows among which neighbours were searched, and what equal rows count for."""
+    text, which = "", "row" if searched.rows - searched.distinct == 1 else "rows"
+    if searched.rows < n:
+        which = "of the random rows"
+        text += f" Distances are to the nearest of {searched.rows:,} random rows" + (
+            ", and medians are of these; T² and the squared residual are of all rows." if axes else "."
+        )
+    if copies := searched.rows - searched.distinct:
+        text += f" {copies:,} {which} {'repeats' if copies == 1 else 'repeat'} another row: as neighbours, equal rows "
+        text += "count once, so copies do not hide an outlier" + ("; for the axes, each counts." if axes else ".")
     return text
 
 

@@ -26,7 +26,7 @@ from .neighbor_distance import UNKNOWN, distance_limit, divided, neighbor_search
 from .novelty_detection import novelty
 from .novelty_result import Novelty
 from .odd_columns import OddColumn, indicators, odd_columns
-from .outlier_result import WORDS, Outliers, is_group, sentence
+from .outlier_result import WORDS, Outliers, Searched, is_group, sentence
 from .reference import MOST_RANKED, Ranking, ranking
 from .robust_pca import ROWS_EACH, InlierSearch, Judged, RobustAxes, angles, distinct_first
 from .spaces import FAMD, famd_axes, has_categories, naming
@@ -173,7 +173,8 @@ def _by_distances(X: Any, asked: _Request) -> Outliers:
     reach = distance_limit(d, null, 1 - asked.level)
     why = "the input is a distance matrix" if square else "the objects are not rows of numbers"
     names = row_names(asked.names, X, n, "outliers")
-    return _result(_measured(d, reach, None), None, None, asked.level, names, {"t2": why, "spe": why})
+    searched = Searched(len(few), search.search.n)
+    return _result(_measured(d, reach, None), None, None, asked.level, names, searched, {"t2": why, "spe": why})
 
 
 def _by_rows(X: Any, asked: _Request) -> Outliers:
@@ -197,7 +198,7 @@ def _by_rows(X: Any, asked: _Request) -> Outliers:
     share = (1 - asked.level) / (3 if rows.n_features > 1 else 2)  # of each measure
     inliers = InlierSearch(rows, some, _count(asked, rows), asked.scale, share, asked.rng)
     kept = inliers.find()
-    d, reach = _distances(rows, some, asked, inliers.judged(kept).axes, share)
+    d, reach, distinct_rows = _distances(rows, some, asked, inliers.judged(kept).axes, share)
     never = d > reach.value
     if (never & kept).any():
         kept = inliers.settle(kept & ~never, never)
@@ -207,7 +208,8 @@ def _by_rows(X: Any, asked: _Request) -> Outliers:
     reason = ranking(judged, ordinary, some, few) if is_group(n - int(ordinary.sum()), n) else None
     if reason is not None:
         judged = inliers.whole(recount=asked.n_components == "auto")
-        measures = _measured(*_distances(rows, some, asked, judged.axes, share), judged)
+        d, reach, distinct_rows = _distances(rows, some, asked, judged.axes, share)
+        measures = _measured(d, reach, judged)
     if not asked.scale and labels is None:
         _warn_dominant(judged.axes, rows.names)
     told = labels
@@ -220,6 +222,7 @@ def _by_rows(X: Any, asked: _Request) -> Outliers:
         inliers,
         asked.level,
         names,
+        Searched(len(few), distinct_rows),
         missing,
         reason,
         lambda numbers: _odd(rows, some, numbers) if told is None else odd_columns(shown[numbers], shown, told),
@@ -265,13 +268,19 @@ def _count(asked: _Request, rows: RowSource) -> int | None:
     return count
 
 
-def _distances(rows: RowSource, some: Array, asked: _Request, axes: RobustAxes, share: float) -> tuple[Array, Limit]:
-    """Return the nearest-neighbour distance of each row, and its limit for inliers with these axes."""
+def _distances(
+    rows: RowSource, some: Array, asked: _Request, axes: RobustAxes, share: float
+) -> tuple[Array, Limit, int]:
+    """Return the nearest-neighbour distance of each row, its limit for inliers with these axes, and the distinct rows.
+
+    The last is the number of different ones among the rows that were searched.
+    """
     search = neighbor_search(asked.metric, divided(some, axes.scale), asked.k)
     found = rows.map_blocks(lambda block: search.distances(divided(block, axes.scale))[:, None], 1, np.float64)
     d = arrays.to_numpy(found)[:, 0]
     spectrum = np.concatenate([axes.variances, axes.rest()]) if asked.metric == "euclidean" else UNKNOWN
-    return d, distance_limit(d, normal_distances(spectrum, search.search.n, search.k, asked.rng), share)
+    n = search.search.n
+    return d, distance_limit(d, normal_distances(spectrum, n, search.k, asked.rng), share), n
 
 
 def _measured(d: Array, reach: Limit, judged: Judged | None) -> Measured:
@@ -315,6 +324,7 @@ def _result(
     inliers: InlierSearch | None,
     level: float,
     names: tuple[str, ...] | None,
+    searched: Searched,
     missing: Mapping[str, str],
     reason: Ranking | None = None,
     columns_of: Callable[[Array], tuple[tuple[OddColumn, ...], ...]] | None = None,
@@ -353,6 +363,7 @@ def _result(
         "",
         None if columns_of is None else columns_of(flagged),
         reason,
+        searched,
     )
     nus = {name: limit.nu for name, (_, limit) in found.items() if limit.nu is not None}
     return replace(out, sentence=sentence(out, nus, *clear))

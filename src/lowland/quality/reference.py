@@ -26,12 +26,13 @@ _COPIES = 10  # with this many rows for each distinct one, most rows are duplica
 class Ranking:
     """Why rows are only ranked: the share beyond the limits, and the number of duplicates among the others.
 
-    ``drawn`` of the others were compared, and ``different`` of them are distinct.
+    ``drawn`` of the others were compared, and ``different`` of them are distinct; ``sampled``: not all of them.
     """
 
     beyond: float
     drawn: int
     different: int
+    sampled: bool = False
 
     @property
     def copies(self) -> bool:
@@ -43,10 +44,11 @@ class Ranking:
         """The reason as text."""
         text = f"{format_share(self.beyond)} of the rows lie beyond them, and the others are not normally distributed"
         if self.copies:
-            text += f" (most are duplicates: {self.different:,} of {self.drawn:,} sampled rows are distinct)"
+            which = f"{self.drawn:,} {'random ones' if self.sampled else 'rows'}"
+            text += f" (they are mostly copies: of {which}, only {self.different:,} are different)"
         return (
-            f"The limits are not valid for these data: {text}. The rows are therefore ranked by the axes of all rows, "
-            f"and at most {format_share(MOST_RANKED)} of them are flagged."
+            f"The usual limits are not valid for these data: {text}. The axes are therefore those of all rows, and "
+            f"the limits are such that at most {format_share(MOST_RANKED)} of the rows are flagged."
         )
 
 
@@ -59,7 +61,8 @@ def ranking(judged: Judged, ordinary: Array, some: Array, places: Array) -> Rank
     """
     others = some[np.flatnonzero(ordinary[places])]
     different = len(distinct(comparable("euclidean", others), square=False).first) if others.shape[0] else 0
-    found = Ranking(1 - float(ordinary.mean()), int(others.shape[0]), different)
+    sampled = len(places) < len(ordinary)
+    found = Ranking(1 - float(ordinary.mean()), int(others.shape[0]), different, sampled)
     return found if found.copies or _narrow(judged, ordinary) else None
 
 

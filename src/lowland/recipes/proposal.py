@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ..core.command_line import command_line, stem_of
+from ..core.command_line import command_line, name_after, stem_of
 from ..data.cells import is_above_limit, is_below_limit
 from ..data.column_names import is_label
 from ..data.edge_lists import is_edge_list
@@ -279,4 +279,4 @@ def _for_distances(found: Inspection, path: str, reading: Mapping[str, Any]) -> 
 def _files(path: str) -> dict[str, str]:
     """Return output file names derived from the table's."""
     stem = stem_of(path)
-    return {"out": f"{stem}-map.csv", "model": f"{stem}.lowland", "report": f"{stem}.html"}
+    return {"out": name_after(path, "map", ".csv"), "model": f"{stem}.lowland", "report": f"{stem}.html"}

@@ -63,12 +63,11 @@ def _attempt(work: Callable[[], Result], otherwise: str) -> Result | str:
 
 def dimension_pieces(found: Estimate | str, behind: Compared, words: Callable[[str], str]) -> list[str]:
     """Return the parts of the section on the dimension of the data."""
+    from ..dimension.result import HEADINGS
+
     if isinstance(found, str):
         return [page.paragraph(found)]
-    rows = [
-        (f"{kind}: {label}" if kind else label, value + (f" ({between})" if between else ""))
-        for kind, label, value, between in _filled(found.cells())
-    ]
+    rows = [(f"{kind}: {label}", *cells) for kind, label, *cells in _filled(found.cells())]
     pieces = [page.paragraph(found.sentence)]
     pieces += [page.paragraph(f"Note: {words(text).rstrip('.')}.") for text in found.warnings]
     if behind.are_many:
@@ -77,11 +76,11 @@ def dimension_pieces(found: Estimate | str, behind: Compared, words: Callable[[s
     if found.spectrum is not None:
         caption = f"Left: {caption[0].lower()}{caption[1:]} Right: the eigenvalues, with the counts that rules give."
     svg = inline_svg(found.figure(), "dimension", "Dimension by scale", f"{found.sentence} {caption}")
-    table = page.table(rows, "Estimates of the dimension, with 95 % intervals where they have one")
+    table = page.grid(HEADINGS[1:], rows, "Estimates of the dimension, and those in the consensus")
     return [*pieces, page.figure(svg, caption), page.details("All estimates", table)]
 
 
-def _filled(cells: list[tuple[str, str, str, str]]) -> list[tuple[str, str, str, str]]:
+def _filled(cells: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Return the cells with the kind of each rule, which the table shows only once."""
     out, kind = [], ""
     for cell in cells:
@@ -99,8 +98,6 @@ def outliers_section(found: Outliers | str, behind: Compared, steps: str | None)
     if isinstance(found, str):
         return page.section(title, page.paragraph(found))
     pieces = [page.paragraph(found.sentence.partition(ODD)[0])]  # the table below gives the values of each row
-    if behind.are_many:
-        pieces.append(page.paragraph(f"Distances are those to {behind.anchors:,} random rows; every row was examined."))
     if len(found):
         rows = []
         for place, (i, reasons) in enumerate(list(zip(found.rows, found.reasons, strict=True))[:_SHOWN]):

@@ -115,7 +115,9 @@ class ImputeMissing(Step):
     def describe(self) -> str:
         """Return how missing numbers and categories are filled; empty without them."""
         numbers = {"mean": "column means", "median": "column medians", "ppca": "", "keep": ""}[self.method]
-        if self.method == "ppca":
+        if self.method == "ppca" and self.model_ is None:
+            numbers = f"column means ({self._why_means()})"
+        elif self.method == "ppca":
             numbers = f"probabilistic PCA of {count(self.n_components_, 'direction')}"
             if self.n_fitted_rows_ < self.n_rows_:
                 numbers += f" (learned from {self.n_fitted_rows_:,} of {self.n_rows_:,} rows)"
@@ -123,6 +125,16 @@ class ImputeMissing(Step):
         levels = levels if self.levels_ else ""
         said = {"missing numbers filled by ": numbers, "missing categories by ": levels}
         return ", ".join(f"{name}{how}" for name, how in said.items() if how)
+
+    def _why_means(self) -> str:
+        """Return why "ppca" fills the mean: a model without directions has no other value for a cell."""
+        if self.n_components_:
+            return "the columns do not vary"
+        if self.n_components != "auto":
+            return "probabilistic PCA without directions"
+        if len(self.errors_) > 1:
+            return "in cross-validation, probabilistic PCA of the other columns was not measurably better"
+        return "too few columns or observed cells for probabilistic PCA"
 
     def _learn(self, rows: TrainingRows) -> Passes:
         self.names_out_ = list(self.names_in_)
