@@ -22,7 +22,7 @@ from ..engines import Piece
 from ..methods.steps.chain import split_at_method
 from ..rows.block import block_rows
 from ..rows.row_source import READ_ONCE, RowSource
-from ..rows.shared_scan import SharedScan
+from ..rows.shared_scan import SharedScan, read_by
 from .coordinates import RowMap, of_method, of_steps
 from .interpolation import interpolator
 from .placement_error import numbers
@@ -65,6 +65,7 @@ def transform_file(
     keep: Sequence[str] = (),
     placement: str = "transform",
     random_state: int | None = 0,
+    engine: str = "local",
 ) -> Written:
     """Write the coordinates of a table to a file, block by block; memory does not grow with the table.
 
@@ -87,6 +88,9 @@ def transform_file(
         against `transform` on 10,000 rows of the table.
     random_state : int or None
         Seed of these rows; None is 0.
+    engine : {"local", "dask"}
+        "dask": the workers of the current ``distributed.Client`` read the file of a scan and place its rows; this
+        process writes them.
 
     Returns
     -------
@@ -110,7 +114,7 @@ def transform_file(
     path = Path(out)
     check_streamed(path)
     check_is_fitted(model)
-    table = opened(source)
+    table = read_by(opened(source), engine, "transform_file")
     found = Written(path, 0, (), placement)
     row_map = None
     if placement == "interpolate":
@@ -144,8 +148,7 @@ def placed(
     names = getattr(X, "names", None)
     if isinstance(X, SharedScan):
         on_worker = _PlacedPiece(model, names, list(keep), row_map)
-        for parts in X.map_frames(on_worker, _aligned_rows(model, len(X.schema)), large=bool(keep)):
-            yield from parts
+        yield from X.map_frames(on_worker, _aligned_rows(model, len(X.schema)), large=bool(keep))
         return
     yield from _placed_frames(model, names, _frames_of(X) if keep else pieces_of(X), keep, row_map)
 
