@@ -57,7 +57,7 @@ def stored(folder, n, width, dtype=np.float64):
     return X
 
 
-@pytest.mark.parametrize("calls", [2, 3, 4])
+@pytest.mark.parametrize("calls", [1, 2, 3])
 def test_every_segment_may_be_the_last_that_was_kept(client, tmp_path, calls):
     """Whatever the parts: the second run, on other workers, may read other ones."""
     X = stored(tmp_path, 3 * 65_536 + 5_000, 5)
@@ -65,32 +65,27 @@ def test_every_segment_may_be_the_last_that_was_kept(client, tmp_path, calls):
     with pytest.raises(Stopped):
         interrupted(lowland.PCA(3), shared(tmp_path / "rows.npy"), tmp_path / "state", calls)
     kept = interrupted(model := lowland.PCA(3), shared(tmp_path / "rows.npy", 20_000), tmp_path / "state", 10**9)
-    assert kept.resumed_rows == (calls - 1) * 65_536
+    assert kept.resumed_rows == calls * 65_536
     same_bits(model, want)
 
 
 @pytest.mark.parametrize(
-    ("model", "calls"),
-    [
-        (lowland.PCA(3, solver="svd"), 3),
-        (lowland.TruncatedSVD(3), 3),
-        (lowland.ICA(3), 3),
-        (lowland.FAMD(3), 3),
-    ],
+    "model",
+    [lowland.PCA(3, solver="svd"), lowland.TruncatedSVD(3), lowland.ICA(3), lowland.FAMD(3)],
     ids=lambda value: type(value).__name__,
 )
-def test_methods_continue_with_the_same_bits(client, tmp_path, model, calls):
+def test_methods_continue_with_the_same_bits(client, tmp_path, model):
     X = stored(tmp_path, 150_000, 5)
     twin = model.__class__(**model.get_params())
     want = model.__class__(**model.get_params()).fit(X)
     with pytest.raises(Stopped):
-        interrupted(model, shared(tmp_path / "rows.npy"), tmp_path / "state", calls)
+        interrupted(model, shared(tmp_path / "rows.npy"), tmp_path / "state", 2)
     kept = interrupted(twin, shared(tmp_path / "rows.npy"), tmp_path / "state", 10**9)
     assert kept.resumed_rows > 0
     same_bits(twin, want)
 
 
-@pytest.mark.parametrize("calls", [60, 70])
+@pytest.mark.parametrize("calls", [33, 34, 46])
 def test_rows_with_gaps_continue_with_the_same_bits(client, tmp_path, calls):
     X = stored(tmp_path, 100_000, 5)
     X[::7, 1] = np.nan
@@ -102,7 +97,6 @@ def test_rows_with_gaps_continue_with_the_same_bits(client, tmp_path, calls):
     model = lowland.ProbabilisticPCA(2)
     kept = interrupted(model, shared(tmp_path / "rows.npy", 20_000), tmp_path / "state", 10**9)
     assert 0 < kept.resumed_rows < 100_000
-    assert kept.resumed_rows % 8_192  # in the middle of a part
     same_bits(model, want)
 
 
@@ -113,7 +107,7 @@ def test_wide_rows_continue_with_the_bits_of_the_same_fit_on_workers(client, tmp
     stored(tmp_path, 12_000, 1100, np.float32)
     want = lowland.fit(lowland.PCA(3), shared(tmp_path / "rows.npy"))
     with pytest.raises(Stopped):
-        interrupted(lowland.PCA(3), shared(tmp_path / "rows.npy"), tmp_path / "state", 2)
+        interrupted(lowland.PCA(3), shared(tmp_path / "rows.npy"), tmp_path / "state", 1)
     with pytest.raises(CheckpointError, match="engine was 'dask' and is 'local'"):
         lowland.fit(lowland.PCA(3), scan(tmp_path / "rows.npy"), checkpoint=tmp_path / "state")
     kept = interrupted(model := lowland.PCA(3), shared(tmp_path / "rows.npy"), tmp_path / "state", 10**9)
@@ -122,7 +116,7 @@ def test_wide_rows_continue_with_the_bits_of_the_same_fit_on_workers(client, tmp
 
 
 @pytest.mark.filterwarnings("ignore::lowland.core.errors.LowlandWarning")
-@pytest.mark.parametrize("calls", [1, 9, 22, 35, 48])
+@pytest.mark.parametrize("calls", [0, 1, 5, 10, 12])
 def test_recipes_continue_with_the_same_bits(client, tmp_path, monkeypatch, calls):
     """Interrupted in the passes of the steps and of the method; passes that were complete are not read again."""
     monkeypatch.setattr(training_rows, "_MAX_ROWS", 1000)
@@ -142,7 +136,7 @@ def test_recipes_continue_with_the_same_bits(client, tmp_path, monkeypatch, call
         interrupted(recipe(), shared(tmp_path / "rows.parquet", 2_500), tmp_path / "state", calls)
     model = recipe()
     kept = interrupted(model, shared(tmp_path / "rows.parquet", 3_300), tmp_path / "state", 10**9)
-    assert kept.resumed_rows > 0 or calls < 9
+    assert kept.resumed_rows > 0 or not calls
     np.testing.assert_array_equal(model.transform(frame), want.transform(frame))
 
 
@@ -180,9 +174,6 @@ def test_collections_are_not_recognised(tmp_path):
 # Reduces a file on a worker of its own, and kills itself when so many checkpoints are written.
 COMMAND = """
 import os, signal, sys
-from lowland.streaming import checkpoint
-
-left, own = int(sys.argv.pop(1)), checkpoint.Checkpoint.keep
 
 def keep(self, progress):
     global left
@@ -191,16 +182,19 @@ def keep(self, progress):
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
 
-checkpoint.Checkpoint.keep = keep
-checkpoint.Checkpoint.due = lambda self: True
-if __name__ == "__main__":
-    from lowland.cli.app import main
-    sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":  # not in the workers
+    from lowland.cli.main import main
+    from lowland.streaming import checkpoint
+
+    left, own = int(sys.argv[1]), checkpoint.Checkpoint.keep
+    checkpoint.Checkpoint.keep = keep
+    checkpoint.Checkpoint.due = lambda self: True
+    sys.exit(main(sys.argv[2:]))
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_a_command_that_is_killed_continues_with_the_same_bits(run, tmp_path):
+def test_a_command_that_is_killed_continues_with_the_same_bits(tmp_path):
     stored(tmp_path, 150_000, 5)
     (tmp_path / "command.py").write_text(COMMAND)
     words = ["reduce", "rows.npy", "--engine", "dask", "--workers", "1", "--checkpoint", "state", "-o", "map.npy"]
@@ -219,11 +213,12 @@ def test_a_command_that_is_killed_continues_with_the_same_bits(run, tmp_path):
     while alive(process.pid):
         assert time.monotonic() < deadline, "the workers end without the command"
         time.sleep(0.1)
-    process = started(-1)
+    process = started(0)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert "continued from state: 131,072 rows were not read again" in errors
-    assert run("reduce", "rows.npy", "--stream", "-o", "want.npy").code == 0
+    rows = scan(tmp_path / "rows.npy")
+    lowland.transform_file(lowland.fit(lowland.PCA(2), rows), rows, tmp_path / "want.npy")
     assert (tmp_path / "map.npy").read_bytes() == (tmp_path / "want.npy").read_bytes()
     assert not (tmp_path / "state").exists()
 

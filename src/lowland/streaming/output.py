@@ -161,6 +161,8 @@ def _placed_frames(
     pieces = queue.tapped(pieces) if keep else pieces
     if alone and not takes_frames(model):
         pieces = (_columns_for(model, names, keep, piece) for piece in pieces)
+    elif alone and names is None and getattr(model, "feature_names_in_", None) is None:
+        pieces = (_unnamed(piece) for piece in pieces)
     steps = [model] if alone else [step for _, step in model.steps]
     for made in of_steps(steps, pieces, row_map):
         Y = made.to_numpy() if hasattr(made, "to_numpy") else made
@@ -227,6 +229,14 @@ def _columns_for(model: Reducer, names: Sequence[str] | None, keep: Sequence[str
     kind = pl.Float32 if all(k == pl.Float32 for k in kinds) else pl.Float64
     numeric = all(k.is_numeric() or k == pl.Boolean for k in kinds)
     return chosen.select(pl.all().cast(kind)) if numeric else chosen  # others are refused, with the cell
+
+
+def _unnamed(piece: Any) -> Any:
+    """Return rows without the names x0, x1, … that a scan of an array gives to its data frames."""
+    import polars as pl
+
+    plain = isinstance(piece, pl.DataFrame) and piece.columns == [f"x{j}" for j in range(piece.width)]
+    return piece.to_numpy() if plain and all(kind.is_numeric() for kind in piece.dtypes) else piece
 
 
 class _Kept:
