@@ -161,7 +161,7 @@ def test_a_complete_fit_removes_its_files(client, tmp_path):
 
 
 def test_collections_are_not_recognised(tmp_path):
-    with pytest.raises(lowland.DataError, match=r"give a scan, .*, and engine='dask' for its workers, instead of Array"):
+    with pytest.raises(lowland.DataError, match=r"give a scan, .*, and engine='dask' for its workers, instead"):
         lowland.fit(lowland.PCA(2), da.ones((50, 5)), checkpoint=tmp_path / "state")
     with pytest.raises(lowland.DataError, match=r"engine='dask' reads files: give lowland\.data\.scan\(path\)"):
         lowland.fit(lowland.PCA(2), da.ones((50, 5)), engine="dask")

@@ -164,7 +164,9 @@ def test_cells_of_files_are_named_by_file_and_line(client, tmp_path):
     _, there = stored(frame, tmp_path, "csv")
     model.fit(there())
     stored(frame.assign(kind=frame["kind"].where(frame.index != 5321, "new")), tmp_path, "csv")
-    with pytest.raises(CellError, match=r"the level 'new', .* at row 5321, column 1 \('kind'\), in rows\.csv, line 5323"):
+    with pytest.raises(
+        CellError, match=r"the level 'new', .* at row 5321, column 1 \('kind'\), in rows\.csv, line 5323"
+    ):
         lowland.transform_file(model, there(), tmp_path / "map.csv")
     assert not (tmp_path / "map.csv").exists()
 

@@ -29,7 +29,7 @@ from typing import Any
 from ..core.message import Message, Setting
 from ..data.scans.table_scan import TableScan
 from .calls import Calls, WorkerSide
-from .engine import CollectionTable, Engine, FrameTable, Piece, ScanTable, Table
+from .engine import CollectionTable, Engine, FrameTable, Piece, ScanTable, Table, Watched
 
 # Packages whose tables have an engine, and the module of it; its function `open_table` returns a `Table`.
 ENGINES = {"dask": "lowland.engines.dask_table"}
@@ -104,6 +104,7 @@ __all__ = [
     "Piece",
     "ScanTable",
     "Table",
+    "Watched",
     "WorkerSide",
     "connected",
     "holds",

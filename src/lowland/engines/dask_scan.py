@@ -71,9 +71,12 @@ class _FileTable(DaskTable):
         self.scan = scan
 
     def pieces(self, size: int, within: int, weights: Any = None, beside: Any = None) -> Iterator[Piece]:
-        """Yield pieces of whole blocks; raise if the file changed before or meanwhile."""
+        """Yield pieces of whole blocks; raise if the file changed before."""
         self.scan.require_unchanged()
         yield from super().pieces(size, within, weights, beside)
+
+    def require_unchanged(self) -> None:
+        """Raise if the file is not as it was when it was opened."""
         self.scan.require_unchanged()
 
 
@@ -139,7 +142,6 @@ class DaskScan(_FileTable, ScanTable):
             key = (join, number)
             tasks[key] = Task(key, operator.call, TaskRef(join), bounds, *(TaskRef((name, i)) for i in own))
             yield Piece(first, ChunkName(graph, key))
-        self.scan.require_unchanged()
 
 
 def open_scan(scan: TableScan, rows: int | None = None) -> DaskScan:

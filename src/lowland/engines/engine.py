@@ -73,7 +73,15 @@ class PieceStep:
         return self._work(piece)
 
 
-class Table(ABC):
+class Watched:
+    """What a table has of a source that may change."""
+
+    def require_unchanged(self) -> None:
+        """Raise if the source is not as it was when it was opened; called at the end of each pass."""
+        return
+
+
+class Table(Watched, ABC):
     """A table whose rows are held, or will be computed, by an engine."""
 
     engine: Engine
@@ -104,7 +112,7 @@ def _rows(piece: Piece) -> Any:
     return piece.rows
 
 
-class FrameTable(ABC):
+class FrameTable(Watched, ABC):
     """A table of columns of any type whose rows are held, or will be computed, by an engine."""
 
     engine: Engine

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..core import arrays
 from ..core.cost import DataShape
-from ..core.errors import CellError, NoRowsError
+from ..core.errors import CellError, ClusterError, NoRowsError
 from ..core.settings import report_progress
-from ..engines import Piece, Table
+from ..engines import Piece, Table, Watched
 from . import conversion
 from .block import SEGMENT_BLOCKS, Block, block_rows
 from .row_source import ArrayRows, Result, RowSource
@@ -154,7 +154,7 @@ class EngineRows(RowSource):
         pieces, work = self._pieces(unit), _OverBlocks(_itself, unit, self._cutter())
         waiting: list[Block] = []
         held, full = 0, first
-        with located(self.place):
+        with a_pass(self._table, self.place):
             for block in chain.from_iterable(self._table.engine.map(work, pieces, large=True)):
                 while len(block.rows):
                     part = _part(block, 0, full - held)
@@ -180,7 +180,7 @@ class EngineRows(RowSource):
         done, total = start // size, -(-self.count() // size)
         over = _OverBlocks(work, size, self._cutter())
         known, pieces = pieces_from(start, self._pieces(size, beside=beside))
-        with located(self.place), closing(self._table.engine.map(over, pieces)) as found:
+        with a_pass(self._table, self.place), closing(self._table.engine.map(over, pieces)) as found:
             for result in islice(chain.from_iterable(found), known // size, None):
                 done += 1
                 if stage is not None:
@@ -198,10 +198,8 @@ class EngineRows(RowSource):
         over = _Joined(step, block_rows(self.n_features), self._cutter())
         return self._table.map_rows(over, width, kind)
 
-    def folded(
-        self, empty: Sums, size: int, stage: str, *, wide: bool, start: int = 0
-    ) -> Iterator[tuple[int, Sums]]:
-        """Yield the end and the sums of each segment in row order, from blocks of ``size`` rows, made where its rows are.
+    def folded(self, empty: Sums, size: int, stage: str, *, wide: bool, start: int = 0) -> Iterator[tuple[int, Sums]]:
+        """Yield the end and the sums of each segment in row order, from blocks of ``size`` rows, where its rows are.
 
         A segment of wide sums has more than 16 blocks. ``start`` leaves out the segments before a row.
         """
@@ -210,7 +208,7 @@ class EngineRows(RowSource):
         _, pieces = pieces_from(start, self._pieces(size, length))
         groups = (list(group) for _, group in groupby(pieces, lambda piece: piece.start // length))
         work = _Update(self._cutter(), stage)
-        with located(self.place), closing(self._table.engine.fold(work, empty, groups)) as found:
+        with a_pass(self._table, self.place), closing(self._table.engine.fold(work, empty, groups)) as found:
             for number, sums in enumerate(found, start=1):
                 stop = min(n, start + number * length)
                 report_progress(stage, -(-stop // size), -(-n // size))
@@ -235,10 +233,14 @@ def pieces_from(start: int, pieces: Iterator[Piece]) -> tuple[int, Iterator[Piec
 
 
 @contextmanager
-def located(place: Place | None) -> Iterator[None]:
-    """Add the place in the source to errors about a cell."""
+def a_pass(table: Watched, place: Place | None) -> Iterator[None]:
+    """Raise if the source changed during a pass, and add the place in the source to errors about a cell."""
     try:
         yield
+        table.require_unchanged()
+    except ClusterError:
+        table.require_unchanged()  # it may be gone here, too
+        raise
     except CellError as error:
         if place is None or error.where is not None or error.row is None:
             raise

@@ -13,7 +13,7 @@ from ..core.errors import NoRowsError
 from ..engines import FrameTable, Piece, holds, open_frames
 from . import columns
 from .columns import ColumnRequest, Level, TableBlock
-from .engine_rows import EngineRows, Place, located
+from .engine_rows import EngineRows, Place, a_pass
 from .mixed_source import PIECE_ROWS, Learned, Levels, MixedRows, Tally
 from .moments import column_moments
 from .row_source import RowSource
@@ -57,8 +57,9 @@ class MixedTable(MixedRows):
         start = time.perf_counter()
         known = [Tally() for _ in self.categorical]
         pieces = self._collection.frame_pieces(PIECE_ROWS)
-        with located(self._place), closing(self._collection.engine.map(_Tallies(self), pieces, stage="levels")) as each:
-            for part in chain.from_iterable(each):
+        counted = self._collection.engine.map(_Tallies(self), pieces, stage="levels")
+        with a_pass(self._collection, self._place), closing(counted):
+            for part in chain.from_iterable(counted):
                 self._add(known, part)
         return self._learned(known, column_moments(self._made(_Numbers(self))), time.perf_counter() - start)
 

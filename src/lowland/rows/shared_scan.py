@@ -13,7 +13,7 @@ from ..core.errors import DataError
 from ..core.message import Message, Owner, Setting
 from ..data.scans.table_scan import TableScan
 from ..engines import FrameTable, Piece, open_scan
-from .engine_rows import EngineRows, located, pieces_from
+from .engine_rows import EngineRows, a_pass, pieces_from
 from .row_source import Result
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class SharedScan(EngineRows):
         """
         known, pieces = pieces_from(start, self._table.frame_pieces(size))
         engine = self._table.engine
-        with located(self.place), closing(engine.map(work, pieces, stage=stage, large=large)) as found:
+        with a_pass(self._table, self.place), closing(engine.map(work, pieces, stage=stage, large=large)) as found:
             yield from islice(chain.from_iterable(found), known // size, None)
 
 
