@@ -174,6 +174,8 @@ def check_job(job: Job, stream: StreamOptions) -> None:
 
 def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     """Fit the method by passes over the table, or to a sample of it, and write the coordinates block by block."""
+    from ..streaming.sample_fit import takes_frames
+
     check_job(job, stream)
     assert job.out is not None
     method = build_model(job.method)
@@ -191,8 +193,9 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
         steps = job.columns.recipe.steps(method, scale=scale)
         model = Pipeline([*steps.steps, ("method", method)])
     say_notes(table)
+    numbers_only = model is method and not takes_frames(method)
     left_out = {
-        name: "not numeric" for name in table.schema if model is method and name not in (table.names or table.schema)
+        name: "not numeric" for name in table.schema if numbers_only and name not in (table.names or table.schema)
     }
     if left_out:
         note(f"left out: {', '.join(f'{name} ({why})' for name, why in left_out.items())}")

@@ -161,8 +161,10 @@ def _placed_frames(
     pieces = queue.tapped(pieces) if keep else pieces
     if alone and not takes_frames(model):
         pieces = (_columns_for(model, names, keep, piece) for piece in pieces)
-    elif alone and names is None and getattr(model, "feature_names_in_", None) is None:
-        pieces = (_unnamed(piece) for piece in pieces)
+    elif alone:
+        wanted = getattr(model, "feature_names_in_", None)
+        own = None if wanted is None else [str(name) for name in wanted]
+        pieces = (_with_columns(piece, own) for piece in pieces) if own or names is None else pieces
     steps = [model] if alone else [step for _, step in model.steps]
     for made in of_steps(steps, pieces, row_map):
         Y = made.to_numpy() if hasattr(made, "to_numpy") else made
@@ -231,11 +233,18 @@ def _columns_for(model: Reducer, names: Sequence[str] | None, keep: Sequence[str
     return chosen.select(pl.all().cast(kind)) if numeric else chosen  # others are refused, with the cell
 
 
-def _unnamed(piece: Any) -> Any:
-    """Return rows without the names x0, x1, … that a scan of an array gives to its data frames."""
+def _with_columns(piece: Any, wanted: list[str] | None) -> Any:
+    """Return the columns of a model that takes data frames; others, such as kept ones, are left out.
+
+    A model without names gets an array in place of the names x0, x1, … that a scan gives to the columns of an array.
+    """
     import polars as pl
 
-    plain = isinstance(piece, pl.DataFrame) and piece.columns == [f"x{j}" for j in range(piece.width)]
+    if not isinstance(piece, pl.DataFrame):
+        return piece
+    if wanted is not None:
+        return piece.select(wanted) if set(wanted) <= set(piece.columns) else piece
+    plain = piece.columns == [f"x{j}" for j in range(piece.width)]
     return piece.to_numpy() if plain and all(kind.is_numeric() for kind in piece.dtypes) else piece
 
 
