@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from .. import engines
 from ..contract.reducer import Reducer
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from ..data.scans.table_scan import TableScan
 from ..rows.scan_rows import ScanRows
 from ..rows.shared_scan import SharedScan, read_by
@@ -75,11 +76,9 @@ def open_checkpoint(model: Any, rows: Any, folder: str | os.PathLike[str], every
     """Return the checkpoint of a fit; refuse one of another table or configuration."""
     scan = rows.scan if isinstance(rows, SharedScan) else rows
     if not isinstance(scan, TableScan):
-        workers = ", and engine='dask' for its workers," if engines.holds(rows) else ""
-        raise DataError(
-            f"a checkpoint recognises a table by its file; give a scan, lowland.data.scan(path){workers} "
-            f"instead of {type(rows).__name__}"
-        )
+        workers = (", and ", Setting("engine", "dask"), " for its workers,") if engines.holds(rows) else ()
+        known = "a checkpoint recognises a table by its file; give a scan, lowland.data.scan(path)"
+        raise DataError(Message(known, *workers, f" instead of {type(rows).__name__}"))
     if (reason := scan.unrecognised()) is not None:
         raise DataError(f"a checkpoint cannot recognise {scan.source}: {reason}; or leave the checkpoint out")
     late = next((step for step in steps_of(model) if not learns_in_passes(step)), None)
