@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -95,3 +98,15 @@ def rng():
 def patients():
     """A small table of patients."""
     return make_patients()
+
+
+@pytest.fixture
+def small_disk(tmp_path) -> Iterator[Path]:
+    """A disk of 256 KB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("cannot mount a small disk here")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)

@@ -80,6 +80,33 @@ def test_steps_learn_on_the_workers(run, table, tmp_path, scheduler):
     np.testing.assert_array_equal(here.named_steps["scale"].center_, there.named_steps["scale"].center_)
 
 
+@pytest.mark.parametrize("data", ["rows.parquet", "rows.csv"])
+@pytest.mark.parametrize("how", [["--categories", "famd", "--missing", "mean"], ["-m", "famd"]], ids=["step", "method"])
+def test_famd_by_workers_has_the_same_bits(run, table, tmp_path, scheduler, data, how):
+    kind = pl.Series("kind", np.random.default_rng(1).choice(["u", "v", "w"], ROWS))
+    mixed = table.with_columns(kind, (kind == "u").alias("yes"))
+    mixed.write_parquet(tmp_path / "rows.parquet", row_group_size=3_000)
+    mixed.write_csv(tmp_path / "rows.csv")
+    for name, where in (("here", ["--stream"]), ("there", ["--engine", "dask", "--scheduler", scheduler])):
+        done = run("reduce", data, *how, "--id", "id", *where, "-o", f"{name}-map.csv", "--model", f"{name}.lowland")
+        assert done.code == 0, done.err
+        done = run("transform", "here.lowland", data, "--id", "id", *where, "-o", f"{name}.csv")
+        assert done.code == 0, done.err
+    assert (tmp_path / "there-map.csv").read_bytes() == (tmp_path / "here-map.csv").read_bytes()
+    assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
+    one, other = (lowland.load(tmp_path / f"{name}.lowland") for name in ("here", "there"))
+    one, other = (m[-1] if hasattr(m, "steps") else m for m in (one, other))
+    np.testing.assert_array_equal(one.components_, other.components_)
+
+
+def test_a_checkpoint_is_removed_after_the_last_row(run, table, tmp_path, scheduler):
+    words = ["reduce", "rows.parquet", "--id", "id", "--engine", "dask", "--scheduler", scheduler]
+    done = run(*words, "--checkpoint", "state", "-o", "map.csv")
+    assert done.code == 0, done.err
+    assert not (tmp_path / "state").exists()
+    assert (tmp_path / "map.csv").exists()
+
+
 def test_a_scheduler_that_cannot_be_reached_is_named(run, table, tmp_path):
     with dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}):
         done = run("reduce", "rows.csv", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1", "-o", "map.csv")
@@ -96,7 +123,10 @@ def test_a_scheduler_that_cannot_be_reached_is_named(run, table, tmp_path):
         (["--engine", "dask", "--workers", 0], "--workers 0: must be at least 1"),
         (["--engine", "dask", "--workers", 2, "--scheduler", "tcp://127.0.0.1:1"], "remove one"),
         (["--engine", "dask"], "add --out FILE"),
-        (["--engine", "dask", "-o", "map.csv", "--checkpoint", "state"], "--checkpoint is for --engine local"),
+        (
+            ["--engine", "dask", "--workers", 1, "-m", "isomap", "-o", "map.csv", "--checkpoint", "state"],
+            "is fitted to",
+        ),
     ],
 )
 def test_options_that_do_not_belong_together_are_usage_errors(run, table, words, told):

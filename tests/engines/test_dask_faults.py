@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import lowland
-from dask_tables import chunked
+from dask_tables import chunked, same_bits
 from lowland.core.errors import ClusterError
 from lowland.engines.dask_cluster import _check_versions, started
 
@@ -132,6 +132,64 @@ def test_a_scheduler_that_is_gone(start, scheduler, table):
         with pytest.raises(ClusterError, match="create a new Client"):
             model.fit(slow)
     assert not hasattr(model, "components_")
+
+
+SEGMENTS = 10  # of a fit; the client has at most four of a worker in flight
+
+
+def stored(folder):
+    """Write the rows of so many segments."""
+    rng = np.random.default_rng(0)
+    np.save(folder / "rows.npy", rng.standard_normal((SEGMENTS * 65_536, 4)) * np.arange(1, 5) + 3)
+    return lowland.data.scan(folder / "rows.npy")
+
+
+def killing(process):
+    """Return what kills a process when progress is reported for the second time."""
+    reports = []
+
+    def kill(stage, done, total):
+        reports.append(stage)
+        if len(reports) == 2:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+    return kill
+
+
+def test_a_fit_continues_on_another_cluster_when_the_scheduler_is_gone(start, tmp_path):
+    rows, model, seen = stored(tmp_path), lowland.PCA(3), []
+    how = {"checkpoint": tmp_path / "state", "every": 0, "engine": "dask"}
+
+    def fit_on(name, progress):
+        (tmp_path / name).mkdir()
+        process, address = started_scheduler(start, tmp_path / name)
+        worker(start, address)
+        with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), distributed.Client(address) as client:
+            client.wait_for_workers(1, timeout=30)
+            with lowland.config(progress=progress(process)):
+                lowland.fit(model, rows, **how)
+
+    with pytest.raises(ClusterError, match="cannot be reached, or cancelled"):
+        fit_on("one", killing)
+    assert not hasattr(model, "components_")
+    assert os.listdir(tmp_path / "state")
+    fit_on("two", lambda process: lambda *words: seen.append(words))
+    assert 0 < len(seen) < SEGMENTS
+    same_bits(model, lowland.PCA(3).fit(rows))
+
+
+def test_a_scheduler_that_is_gone_leaves_no_coordinates(start, scheduler, tmp_path):
+    process, address = scheduler
+    worker(start, address)
+    rows = stored(tmp_path)
+    model = lowland.PCA(2).fit(rows)
+    before = set(os.listdir(tmp_path))
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), distributed.Client(address) as client:
+        client.wait_for_workers(1, timeout=30)
+        with lowland.config(progress=killing(process)), pytest.raises(ClusterError, match="cannot be reached"):
+            lowland.transform_file(model, rows, tmp_path / "map.csv", engine="dask")
+    assert set(os.listdir(tmp_path)) == before
 
 
 def test_a_scheduler_that_is_gone_during_a_comparison(start, tmp_path, table):

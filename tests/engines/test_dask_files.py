@@ -168,9 +168,3 @@ def test_a_file_that_changed_is_refused(client, rows, tmp_path):
     np.save(tmp_path / "rows.npy", rows[:-1])
     with pytest.raises(DataError, match="changed since it was opened"):
         lowland.PCA(2).fit(source)
-
-
-def test_famd_refuses_columns_that_workers_would_not_read(client, files):
-    source = SharedScan(files["parquet"](), rows=PART)
-    with pytest.raises(DataError, match=r"column 'label' of rows\.parquet is String: .*choose columns of numbers"):
-        lowland.FAMD(2).fit(source)

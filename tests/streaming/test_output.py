@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tracemalloc
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -169,18 +166,6 @@ def test_an_earlier_file_stays_until_the_new_one_is_complete(X, tmp_path):
         lowland.transform_file(lowland.PCA(2).fit(X), broken, tmp_path / "map.csv")
     assert (tmp_path / "map.csv").read_text() == "earlier"
     assert os.listdir(tmp_path) == ["map.csv"]
-
-
-@pytest.fixture
-def small_disk(tmp_path) -> Iterator[Path]:
-    """A disk of 256 KB."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("cannot mount a small disk here")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -48,7 +48,8 @@ class StreamOptions:
         Path | None,
         Parameter(
             help="Folder that keeps the state of the fit while the table is read. The same command continues from it "
-            "after an interruption, with the same result. For methods that are fitted in passes."
+            "after an interruption, with the same result. For methods that are fitted in passes, here or by workers "
+            "(--engine dask)."
         ),
     ] = None
     scratch: Annotated[

@@ -155,8 +155,6 @@ def check_job(job: Job, stream: StreamOptions) -> None:
         raise UsageError(
             "a table that is read in blocks is written in blocks, too: add --out FILE, such as map.parquet"
         )
-    if stream.engine.uses_cluster and stream.checkpoint is not None:
-        raise UsageError("--checkpoint is for --engine local: remove one of them")
     from ..data.table_stream import check_streamed
 
     check_streamed(job.out)
@@ -179,6 +177,8 @@ def check_job(job: Job, stream: StreamOptions) -> None:
 
 def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     """Fit the method by passes over the table, or to a sample of it, and write the coordinates block by block."""
+    from ..streaming.sample_fit import takes_frames
+
     check_job(job, stream)
     assert job.out is not None
     method = build_model(job.method)
@@ -196,8 +196,9 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
         steps = job.columns.recipe.steps(method, scale=scale)
         model = Pipeline([*steps.steps, ("method", method)])
     say_notes(table)
+    numbers_only = model is method and not takes_frames(method)
     left_out = {
-        name: "not numeric" for name in table.schema if model is method and name not in (table.names or table.schema)
+        name: "not numeric" for name in table.schema if numbers_only and name not in (table.names or table.schema)
     }
     if left_out:
         note(f"left out: {', '.join(f'{name} ({why})' for name, why in left_out.items())}")
@@ -251,19 +252,19 @@ def _fit(model: Any, method: Any, table: TableScan, stream: StreamOptions) -> tu
     from ..streaming import fit, fit_sample
     from ..streaming.fitting import fits_in_passes, open_checkpoint, run_with
 
-    exact = fits_in_passes(model, table)
+    rows = stream.engine.rows(table)
+    exact = fits_in_passes(model, rows)
     if stream.checkpoint is not None:
         if not exact:
             raise UsageError(
                 "--checkpoint is for methods that are fitted in passes over the table; "
                 f"{type(method).__name__} is fitted to a sample: remove it"
             )
-        kept = open_checkpoint(model, table, stream.checkpoint)
-        run_with(model, table, kept)
+        kept = open_checkpoint(model, rows, stream.checkpoint)
+        run_with(model, rows, kept)
         if kept.resumed_rows:
             note(f"continued from {stream.checkpoint}: {kept.resumed_rows:,} rows were not read again")
         return True, kept
-    rows = stream.engine.rows(table)
     if exact:
         try:
             fit(model, rows)

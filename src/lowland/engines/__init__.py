@@ -29,11 +29,11 @@ from typing import Any
 from ..core.message import Message, Setting
 from ..data.scans.table_scan import TableScan
 from .calls import Calls, WorkerSide
-from .engine import Engine, FrameTable, Piece, ScanTable, Table
+from .engine import CollectionTable, Engine, FrameTable, Piece, ScanTable, Table, Watched
 
 # Packages whose tables have an engine, and the module of it; its function `open_table` returns a `Table`.
 ENGINES = {"dask": "lowland.engines.dask_table"}
-# Packages whose tables may have columns of any type; the function `open_frames` returns a `FrameTable`.
+# Packages whose tables may have columns of any type; the function `open_frames` returns a `CollectionTable`.
 FRAMES = {"dask": "lowland.engines.dask_frames"}
 # Engines whose workers can read files; the function `open_scan` returns a `ScanTable`.
 SCANS = {"dask": "lowland.engines.dask_scan"}
@@ -58,10 +58,10 @@ def open_table(X: Any, numbers: Any) -> Table:
     return table
 
 
-def open_frames(X: Any) -> FrameTable:
-    """Return the rows of X as a `FrameTable`, with columns of any type."""
+def open_frames(X: Any) -> CollectionTable:
+    """Return the rows of X as a `CollectionTable`, with columns of any type."""
     module = importlib.import_module(FRAMES[type(X).__module__.partition(".")[0]])
-    table: FrameTable = module.open_frames(X)
+    table: CollectionTable = module.open_frames(X)
     return table
 
 
@@ -98,11 +98,13 @@ __all__ = [
     "CALLS",
     "ENGINES",
     "Calls",
+    "CollectionTable",
     "Engine",
     "FrameTable",
     "Piece",
     "ScanTable",
     "Table",
+    "Watched",
     "WorkerSide",
     "connected",
     "holds",

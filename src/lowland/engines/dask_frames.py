@@ -13,7 +13,7 @@ import numpy as np
 
 from .dask_engine import ENGINE, ChunkName, TaskGraph, packed  # first: it names the extra that is missing
 from .dask_table import DaskTable, _checked, _length
-from .engine import FrameTable, Piece
+from .engine import CollectionTable, Piece
 
 # isort: split
 import dask
@@ -40,7 +40,7 @@ def _rows(part: Any, first: int, last: int) -> Any:
     return part.iloc[first:last] if hasattr(part, "iloc") else part[first:last]
 
 
-class DaskFrames(FrameTable):
+class DaskFrames(CollectionTable):
     """The partitions of a data frame, or the chunks of whole rows of an array."""
 
     def __init__(self, X: Any) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import operator
 import socket
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cloudpickle
 import numpy as np
+import polars as pl
 
 from ..core import settings
 from ..core.errors import ClusterError, DataError
@@ -28,9 +29,6 @@ import dask.array as da
 from dask._task_spec import Task, TaskRef
 from dask.base import get_scheduler
 from dask.highlevelgraph import HighLevelGraph
-
-if TYPE_CHECKING:
-    import polars as pl
 
 CHUNK_BYTES = 1 << 25  # of the numbers of a part
 _LEAST_ROWS = 4096
@@ -61,22 +59,42 @@ class _Join:
     """Joins rows of consecutive parts."""
 
     def __call__(self, bounds: Sequence[tuple[int, int]], *parts: pl.DataFrame) -> pl.DataFrame:
-        import polars as pl
-
         cut = [part[first:last] for part, (first, last) in zip(parts, bounds, strict=True)]
         return pl.concat(cut, how="vertical_relaxed")  # whole numbers may be floats in some
 
 
-class DaskScan(DaskTable, ScanTable):
+class _FileTable(DaskTable):
+    """An array whose chunks come from parts of a file."""
+
+    def __init__(self, scan: TableScan, array: Any, names: Sequence[str] | None) -> None:
+        super().__init__(array, names)
+        self.scan = scan
+
+    def pieces(self, size: int, within: int, weights: Any = None, beside: Any = None) -> Iterator[Piece]:
+        """Yield pieces of whole blocks; raise if the file changed before."""
+        self.scan.require_unchanged()
+        yield from super().pieces(size, within, weights, beside)
+
+    def require_unchanged(self) -> None:
+        """Raise if the file is not as it was when it was opened."""
+        self.scan.require_unchanged()
+
+
+class DaskScan(_FileTable, ScanTable):
     """A scanned table as a Dask array whose chunks the workers read."""
 
     def __init__(self, scan: TableScan, rows: int) -> None:
         self.scan, self.spans, self.part_rows = scan, scan.spans(rows), rows
         name = f"lowland-rows-{uuid.uuid4().hex}"
-        graph = HighLevelGraph.from_collections(name, self._readers(name, (0,), frames=False))
+        array = self._array_of(name, self._readers(name, (0,), frames=False), scan.n_features, scan.dtype)
+        super().__init__(scan, array, None if scan.names is None else tuple(scan.names))
+        self.empty = pl.DataFrame(schema=scan.schema)
+
+    def _array_of(self, name: str, tasks: dict[Any, Any], width: int, dtype: Any) -> Any:
+        """Return the array whose chunks are made of the parts."""
+        graph = HighLevelGraph.from_collections(name, tasks)
         lengths = tuple(span.stop - span.start for span in self.spans)
-        array = da.Array(graph, name, (lengths, (scan.n_features,)), dtype=scan.dtype)
-        super().__init__(array, None if scan.names is None else tuple(scan.names))
+        return da.Array(graph, name, (lengths, (width,)), dtype=dtype)
 
     def _readers(self, name: str, more: tuple[int, ...], *, frames: bool) -> dict[Any, Any]:
         """Return the tasks that read the parts."""
@@ -89,11 +107,24 @@ class DaskScan(DaskTable, ScanTable):
             tasks[key] = Task(key, operator.call, TaskRef(sent), i)
         return tasks
 
-    def pieces(self, size: int, within: int, weights: Any = None, beside: Any = None) -> Iterator[Piece]:
-        """Yield pieces of whole blocks; raise if the file changed before or meanwhile."""
-        self.scan.require_unchanged()
-        yield from super().pieces(size, within, weights, beside)
-        self.scan.require_unchanged()
+    @property
+    def known_rows(self) -> int:
+        """The number of rows."""
+        return self.count()
+
+    def parts(self) -> Iterator[pl.DataFrame]:
+        """Yield the rows as data frames that this process reads."""
+        return self.scan.number_frames()
+
+    def changed(self, work: Callable[[Any], Any], width: int, dtype: Any, names: Sequence[str] | None) -> DaskTable:
+        """Return the table of the arrays that row-wise work makes of the data frames of parts."""
+        name = f"lowland-changed-{uuid.uuid4().hex}"
+        read, sent = f"lowland-frames-{name}", f"lowland-work-{name}"
+        tasks = self._readers(read, (), frames=True)
+        tasks[sent] = Task(sent, cloudpickle.loads, packed(work))
+        for i in range(len(self.spans)):
+            tasks[name, i, 0] = Task((name, i, 0), operator.call, TaskRef(sent), TaskRef((read, i)))
+        return _FileTable(self.scan, self._array_of(name, tasks, width, np.dtype(dtype)), names)
 
     def frame_pieces(self, size: int) -> Iterator[Piece]:
         """Yield pieces of whole blocks as data frames: the edges of parts are moved down to blocks."""
@@ -111,7 +142,6 @@ class DaskScan(DaskTable, ScanTable):
             key = (join, number)
             tasks[key] = Task(key, operator.call, TaskRef(join), bounds, *(TaskRef((name, i)) for i in own))
             yield Piece(first, ChunkName(graph, key))
-        self.scan.require_unchanged()
 
 
 def open_scan(scan: TableScan, rows: int | None = None) -> DaskScan:

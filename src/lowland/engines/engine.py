@@ -73,7 +73,15 @@ class PieceStep:
         return self._work(piece)
 
 
-class Table(ABC):
+class Watched:
+    """What a table has of a source that may change."""
+
+    def require_unchanged(self) -> None:
+        """Raise if the source is not as it was when it was opened; called at the end of each pass."""
+        return
+
+
+class Table(Watched, ABC):
     """A table whose rows are held, or will be computed, by an engine."""
 
     engine: Engine
@@ -104,7 +112,7 @@ def _rows(piece: Piece) -> Any:
     return piece.rows
 
 
-class FrameTable(ABC):
+class FrameTable(Watched, ABC):
     """A table of columns of any type whose rows are held, or will be computed, by an engine."""
 
     engine: Engine
@@ -136,16 +144,19 @@ class FrameTable(ABC):
     def changed(self, work: Callable[[Any], Array], width: int, dtype: Any, names: Sequence[str] | None) -> Table:
         """Return the table of the arrays that row-wise work makes of the rows, where they are."""
 
+
+class CollectionTable(FrameTable):
+    """The rows of a collection of an engine."""
+
     @abstractmethod
     def lazily(self, work: Callable[[Any], Any], like: Any) -> Any:
         """Return a collection of what row-wise work makes of the rows; ``like`` is its result for no rows."""
 
 
-class ScanTable(Table):
-    """The rows of a scanned file, whose parts of about ``part_rows`` rows are read where the work is done."""
+class ScanTable(Table, FrameTable):
+    """The rows of a scanned file, whose parts of about ``part_rows`` rows are read where the work is done.
+
+    Data frames have all columns of the file, arrays those of numbers.
+    """
 
     part_rows: int
-
-    @abstractmethod
-    def frame_pieces(self, size: int) -> Iterator[Piece]:
-        """Yield pieces of whole blocks of ``size`` rows as data frames with all columns; the last may be shorter."""

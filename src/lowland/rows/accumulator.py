@@ -90,21 +90,29 @@ class Accumulator:
         known = self._resumed(source, stage)
         if known.ended:
             return
-        with self._batch(source, stage, known.rows) as blocks:
+        rows = known.rows
+        with self._batch(source, stage, rows) as blocks:
             for part in LOCAL.map(lambda b: self._reduce(b, scratch), blocks, stage=stage, total=source.block_count()):
                 self._collect(part)
-                known = self._noted(source, known)
-        self._noted(source, known, ended=True)
+                rows += self._block_rows(source)
+                self._noted(source, rows)
+        self._noted(source, rows, ended=True)
 
     def _update_elsewhere(self, source: EngineRows, stage: str) -> None:
         """Add segments that are summed where the rows are; if the pass fails, the state is restored."""
-        saved, size = dict(vars(self)), self._block_rows(source)
+        saved, size, n = dict(vars(self)), self._block_rows(source), source.count()
+        known = self._resumed(source, stage)
+        if known.ended:
+            return
         self.dtype = self.dtype or source.dtype
         try:
-            for sums in source.folded(self.empty(), size, stage, wide=not self.segmented):
+            for rows, sums in source.folded(self.empty(), size, stage, wide=not self.segmented, start=known.rows):
                 if sums.weight:
                     self.add_segment(sums)
                 self._open, self._open_blocks, self._held = sums._open, sums._open_blocks, sums._held  # of the last
+                if rows < n:
+                    self._noted(source, rows)
+            self._noted(source, n, ended=True)
         except BaseException:
             vars(self).update(saved)
             raise
@@ -123,17 +131,15 @@ class Accumulator:
         vars(self).update({name: value for name, value in restored.items() if name not in self._settings})
         return found
 
-    def _noted(self, source: RowSource, known: Progress, *, ended: bool = False) -> Progress:
-        """Count the rows of a block, and keep the sums from time to time: where no segment is open, and at the end."""
+    def _noted(self, source: RowSource, rows: int, *, ended: bool = False) -> None:
+        """Keep the sums of so many rows from time to time: where no segment is open, and at the end."""
         if source.journal is None:
-            return known
-        rows = known.rows if ended else known.rows + self._block_rows(source)
+            return
         if ended or (self._open is None and source.journal.due()):
             state = self.to_state()[1]
             if not ended:  # blocks are read ahead: the last rows may be held already, and will be read again
                 state = {name: value for name, value in state.items() if name not in ("held", "held_weights")}
             source.journal.keep(Progress(rows, state, ended))
-        return Progress(rows, {})
 
     @contextmanager
     def _batch(self, source: RowSource, stage: str, done: int = 0) -> Iterator[Iterator[Block]]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from itertools import chain, groupby
+from contextlib import closing, contextmanager
+from itertools import chain, groupby, islice
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from ..core import arrays
 from ..core.cost import DataShape
-from ..core.errors import NoRowsError
+from ..core.errors import CellError, ClusterError, NoRowsError
 from ..core.settings import report_progress
-from ..engines import Piece, Table
+from ..engines import Piece, Table, Watched
 from . import conversion
 from .block import SEGMENT_BLOCKS, Block, block_rows
 from .row_source import ArrayRows, Result, RowSource
@@ -22,6 +22,7 @@ from .row_source import ArrayRows, Result, RowSource
 Array = Any
 Sums = TypeVar("Sums")
 Change = Callable[[Array], Array]
+Place = Callable[[int], str]
 
 _WIDE_ROWS = 16  # rows of a segment of wide sums, for each column: D × D sums are then a 16th of the rows
 
@@ -87,9 +88,13 @@ class _Update:
 
 
 class EngineRows(RowSource):
-    """Rows of a table that an engine holds. Pickled, it has no rows: what is left can check blocks."""
+    """Rows of a table that an engine holds. Pickled, it has no rows: what is left can check blocks.
+
+    ``place`` returns the place of a row in its source, for errors about a cell.
+    """
 
     elsewhere = True
+    place: Place | None = None
 
     def __init__(self, table: Table) -> None:
         self._table: Any = table
@@ -98,7 +103,7 @@ class EngineRows(RowSource):
         self._change: Change | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_table": None, "_change": None, "weights": None}
+        return {**vars(self), "_table": None, "_change": None, "weights": None, "journal": None, "place": None}
 
     def __copy__(self) -> Self:
         twin = object.__new__(type(self))
@@ -129,9 +134,6 @@ class EngineRows(RowSource):
         twin._change = change if before is None else lambda array: change(before(array))
         return twin
 
-    def require_numbers(self, owner: str) -> None:
-        """Raise if the table has columns besides those of numbers; the tables of engines have none."""
-
     def _cutter(self) -> Cutter:
         return Cutter(self.dtype, self.names, self._change)
 
@@ -152,8 +154,8 @@ class EngineRows(RowSource):
         pieces, work = self._pieces(unit), _OverBlocks(_itself, unit, self._cutter())
         waiting: list[Block] = []
         held, full = 0, first
-        for found in self._table.engine.map(work, pieces, large=True):
-            for block in found:
+        with a_pass(self._table, self.place):
+            for block in chain.from_iterable(self._table.engine.map(work, pieces, large=True)):
                 while len(block.rows):
                     part = _part(block, 0, full - held)
                     waiting.append(part)
@@ -171,13 +173,15 @@ class EngineRows(RowSource):
         *,
         stage: str | None = None,
         beside: Array | None = None,
+        start: int = 0,
     ) -> Iterator[Result]:
         """Apply ``work`` to every block where its rows are and yield the results in row order."""
-        size, done = size or block_rows(self.n_features), 0
-        total = -(-self.count() // size)
+        size = size or block_rows(self.n_features)
+        done, total = start // size, -(-self.count() // size)
         over = _OverBlocks(work, size, self._cutter())
-        with closing(self._table.engine.map(over, self._pieces(size, beside=beside))) as found:
-            for result in chain.from_iterable(found):
+        known, pieces = pieces_from(start, self._pieces(size, beside=beside))
+        with a_pass(self._table, self.place), closing(self._table.engine.map(over, pieces)) as found:
+            for result in islice(chain.from_iterable(found), known // size, None):
                 done += 1
                 if stage is not None:
                     report_progress(stage, done, total)
@@ -194,21 +198,53 @@ class EngineRows(RowSource):
         over = _Joined(step, block_rows(self.n_features), self._cutter())
         return self._table.map_rows(over, width, kind)
 
-    def folded(self, empty: Sums, size: int, stage: str, *, wide: bool) -> Iterator[Sums]:
-        """Yield sums of segments in row order, each made where its rows are, from blocks of ``size`` rows.
+    def folded(self, empty: Sums, size: int, stage: str, *, wide: bool, start: int = 0) -> Iterator[tuple[int, Sums]]:
+        """Yield the end and the sums of each segment in row order, from blocks of ``size`` rows, where its rows are.
 
-        A segment of wide sums has more than 16 blocks.
+        A segment of wide sums has more than 16 blocks. ``start`` leaves out the segments before a row.
         """
         blocks = SEGMENT_BLOCKS if not wide else max(SEGMENT_BLOCKS, -(-_WIDE_ROWS * self.n_features // size))
-        total = -(-self.count() // size)
-        groups = (
-            list(group) for _, group in groupby(self._pieces(size, blocks * size), lambda p: p.start // (blocks * size))
-        )
+        length, n = blocks * size, self.count()
+        _, pieces = pieces_from(start, self._pieces(size, length))
+        groups = (list(group) for _, group in groupby(pieces, lambda piece: piece.start // length))
         work = _Update(self._cutter(), stage)
-        with closing(self._table.engine.fold(work, empty, groups)) as found:  # a cancelled pass leaves no task
+        with a_pass(self._table, self.place), closing(self._table.engine.fold(work, empty, groups)) as found:
             for number, sums in enumerate(found, start=1):
-                report_progress(stage, min(total, number * blocks), total)
-                yield sums
+                stop = min(n, start + number * length)
+                report_progress(stage, -(-stop // size), -(-n // size))
+                yield stop, sums
+
+
+def pieces_from(start: int, pieces: Iterator[Piece]) -> tuple[int, Iterator[Piece]]:
+    """Return the pieces from the one that has row ``start``, and how many rows of that one come before it.
+
+    >>> known, left = pieces_from(5, iter([Piece(0, "a"), Piece(4, "b"), Piece(8, "c")]))
+    >>> known, [piece.rows for piece in left]
+    (1, ['b', 'c'])
+    """
+    if not start:
+        return 0, pieces
+    piece = next(pieces)
+    for after in pieces:
+        if after.start > start:
+            return start - piece.start, chain([piece, after], pieces)
+        piece = after
+    return start - piece.start, iter([piece])
+
+
+@contextmanager
+def a_pass(table: Watched, place: Place | None) -> Iterator[None]:
+    """Raise if the source changed during a pass, and add the place in the source to errors about a cell."""
+    try:
+        yield
+        table.require_unchanged()
+    except ClusterError:
+        table.require_unchanged()  # it may be gone here, too
+        raise
+    except CellError as error:
+        if place is None or error.where is not None or error.row is None:
+            raise
+        raise error.changed(where=place(error.row)) from error.__cause__
 
 
 class _Spaced:

@@ -58,8 +58,6 @@ def mixed_rows(
             return found
         if request.columns:
             raise DataError(f"{owner} takes no categorical columns from Dask: encode them, or pass blocks of a table")
-        if isinstance(X, EngineRows) and not only:
-            X.require_numbers(owner)
         return as_rows(X, allow_sparse=False, owner=owner)
     if isinstance(X, RowSource):
         return _of_source(X, request, missing) or as_rows(X, allow_sparse=False, owner=owner)

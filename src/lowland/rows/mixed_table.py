@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from ..core.errors import NoRowsError
 from ..engines import FrameTable, Piece, holds, open_frames
 from . import columns
 from .columns import ColumnRequest, Level, TableBlock
-from .engine_rows import EngineRows
+from .engine_rows import EngineRows, Place, a_pass
 from .mixed_source import PIECE_ROWS, Learned, Levels, MixedRows, Tally
 from .moments import column_moments
 from .row_source import RowSource
@@ -21,19 +23,28 @@ Prepare = Callable[[Any], Any]
 
 
 class MixedTable(MixedRows):
-    """Rows of numbers and categories in a collection of an engine; ``prepare`` makes a data frame of its rows."""
+    """Rows of numbers and categories in a table of an engine; ``prepare`` makes a data frame of its rows.
+
+    ``place`` returns the place of a row in its source, for errors about a cell.
+    """
 
     elsewhere = True
 
     def __init__(
-        self, table: FrameTable, prepare: Prepare, first: TableBlock, categorical: tuple[int, ...], missing: str
+        self,
+        table: FrameTable,
+        prepare: Prepare,
+        first: TableBlock,
+        categorical: tuple[int, ...],
+        missing: str,
+        place: Place | None = None,
     ) -> None:
         super().__init__(lambda: iter(()), first, categorical, n_rows=table.known_rows, missing=missing)
         self._collection: Any = table
-        self._prepare = prepare
+        self._prepare, self._place = prepare, place
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_pieces": None, "_collection": None, "_found": None, "_home": None}
+        return {**vars(self), "_pieces": None, "_collection": None, "_found": None, "_home": None, "_place": None}
 
     def count(self) -> int:
         """Return the number of rows; if it is unknown, the engine counts them."""
@@ -46,8 +57,9 @@ class MixedTable(MixedRows):
         start = time.perf_counter()
         known = [Tally() for _ in self.categorical]
         pieces = self._collection.frame_pieces(PIECE_ROWS)
-        for found in self._collection.engine.map(_Tallies(self), pieces, stage="levels"):
-            for part in found:
+        counted = self._collection.engine.map(_Tallies(self), pieces, stage="levels")
+        with a_pass(self._collection, self._place), closing(counted):
+            for part in chain.from_iterable(counted):
                 self._add(known, part)
         return self._learned(known, column_moments(self._made(_Numbers(self))), time.perf_counter() - start)
 
@@ -56,7 +68,9 @@ class MixedTable(MixedRows):
         return self._made(_Codes(self, levels, unseen))
 
     def _made(self, work: Callable[[Any], Array]) -> EngineRows:
-        return EngineRows(self._collection.changed(work, self.n_features, self.dtype, self.names))
+        made = EngineRows(self._collection.changed(work, self.n_features, self.dtype, self.names))
+        made.place = self._place
+        return made
 
     def block_of(self, rows: Any, start: int = 0) -> TableBlock:
         """Return rows of the collection as columns."""
@@ -103,7 +117,7 @@ def mixed_table(X: Any, request: ColumnRequest, missing: str) -> MixedTable | No
     """
     if holds(X):
         table, prepare, empty = open_frames(X), _itself, None
-    elif hasattr(X, "frame_table"):  # a collection that steps have changed
+    elif hasattr(X, "frame_table"):  # a file that workers read, or a collection that steps have changed
         table, prepare, empty = X.frame_table()
     else:
         return None
@@ -118,7 +132,7 @@ def mixed_table(X: Any, request: ColumnRequest, missing: str) -> MixedTable | No
         assert first is not None
     chosen = columns.categorical(first, request)
     first = replace(first, columns=[column[:0] for column in first.columns])
-    return MixedTable(table, prepare, first, chosen, missing) if chosen else None
+    return MixedTable(table, prepare, first, chosen, missing, getattr(X, "place", None)) if chosen else None
 
 
 def _has_others(piece: TableBlock) -> bool:

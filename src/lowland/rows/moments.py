@@ -64,12 +64,14 @@ class Moments(Accumulator):
         known = self._resumed(source, stage)
         if known.ended:
             return
-        with self._batch(source, stage, known.rows) as blocks:
+        rows = known.rows
+        with self._batch(source, stage, rows) as blocks:
             for done, block in enumerate(blocks, start=1):
                 self._take(block, scratch)
                 report_progress(stage, done, source.block_count())
-                known = self._noted(source, known)
-        self._noted(source, known, ended=True)
+                rows += self._block_rows(source)
+                self._noted(source, rows)
+        self._noted(source, rows, ended=True)
 
     def _take(self, block: Block, scratch: Scratch) -> None:
         if self._tiled and not sp.issparse(block.rows):

@@ -160,18 +160,21 @@ class RowSource(ABC):
         *,
         stage: str | None = None,
         beside: Array | None = None,
+        start: int = 0,
     ) -> Iterator[Result]:
         """Apply ``work`` to every block and yield the results in row order.
 
-        ``beside`` is an array with a row for each row of the source; a block has its part of it.
+        ``beside`` is an array with a row for each row of the source; a block has its part of it. ``start`` leaves out
+        the rows before it, which are a multiple of ``size``.
 
         This is how methods go through rows. Here the work runs on the thread pool; a source of another place runs it
         there, so ``work`` must not change anything outside itself, and cloudpickle must be able to send it.
         """
-        blocks = self.blocks(size)
+        size, total = size or block_rows(self.n_features, self.sparse), self.block_count(size)
+        blocks = self.blocks_from(start, size) if start else self.blocks(size)
         if beside is not None:
             blocks = (b._replace(beside=beside[b.start : b.start + b.rows.shape[0]]) for b in blocks)
-        return self.engine.map(work, blocks, stage=stage, total=self.block_count(size))
+        return self.engine.map(work, blocks, stage=stage, total=None if total is None else total - start // size)
 
     def block_count(self, size: int | None = None) -> int | None:
         """Return the number of blocks, or None if the number of rows is unknown."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import CellError, DataError
+import numpy as np
+
+from ..core.errors import DataError
+from ..core.message import Message, Owner, Setting
 from ..data.scans.table_scan import TableScan
-from ..engines import Piece, open_scan
-from .block import Block
-from .engine_rows import EngineRows, Sums
+from ..engines import FrameTable, Piece, open_scan
+from .engine_rows import EngineRows, a_pass, pieces_from
 from .row_source import Result
 
 if TYPE_CHECKING:
@@ -24,14 +27,18 @@ class SharedScan(EngineRows):
     """
 
     def __init__(self, scan: TableScan, engine: str = "dask", rows: int | None = None) -> None:
-        self.scan, self._engine = scan, engine
+        self.scan, self.engine_name, self.place = scan, engine, scan.place
         table = open_scan(scan, engine, rows)
         self._part_rows = table.part_rows
         super().__init__(table)
 
     def with_scan(self, scan: TableScan) -> SharedScan:
         """Return the rows of a scan of the same file, which workers read in the same parts."""
-        return self if scan is self.scan else SharedScan(scan, self._engine, self._part_rows)
+        if scan is self.scan:
+            return self
+        twin = SharedScan(scan, self.engine_name, self._part_rows)
+        twin.journal = self.journal
+        return twin
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "scan": None}
@@ -45,45 +52,46 @@ class SharedScan(EngineRows):
         """Yield the rows with all columns, read by this process; whole numbers may be floats in some frames."""
         return self.scan.number_frames()
 
-    def require_numbers(self, owner: str) -> None:
-        """Raise if there are columns of other types, which a method would take as categories."""
-        others = [name for name in self.schema if self.names is not None and name not in self.names]
-        if others:
-            raise DataError(
-                f"column {others[0]!r} of {self.scan.source} is {self.schema[others[0]]}: {owner} takes no categories "
-                "from files that workers read; choose columns of numbers, or fit without an engine"
-            )
+    def frame_table(self) -> tuple[FrameTable, Callable[[Any], Any], Any]:
+        """Return the table of data frames, what makes of its rows those that a method takes, and that without rows."""
+        if self.scan.has_names:
+            return self._table, _itself, self._table.empty
+        prepare = _Numbers(self.scan.dtype)
+        return self._table, prepare, prepare(self._table.empty)
 
     def map_frames(
-        self, work: Callable[[Piece], Result], size: int, *, large: bool, stage: str = "transform"
+        self, work: Callable[[Piece], list[Result]], size: int, *, large: bool, stage: str = "transform", start: int = 0
     ) -> Iterator[Result]:
-        """Apply work to data frames of whole blocks of ``size`` rows on the workers; yield the results in row order."""
-        pieces = self._table.frame_pieces(size)
-        with self._located(), closing(self._table.engine.map(work, pieces, stage=stage, large=large)) as found:
-            yield from found
+        """Apply work to data frames of whole blocks of ``size`` rows on the workers; yield its results in row order.
 
-    @contextmanager
-    def _located(self) -> Iterator[None]:
-        """Add the place in the file to errors about a cell."""
-        try:
-            yield
-        except CellError as error:
-            if error.where is not None or error.row is None:
-                raise
-            raise error.changed(where=self.scan.place(error.row)) from error.__cause__
+        Work returns the results of a piece in a list. ``start`` leaves out the rows before it; work then returns one
+        result for each block.
+        """
+        known, pieces = pieces_from(start, self._table.frame_pieces(size))
+        engine = self._table.engine
+        with a_pass(self._table, self.place), closing(engine.map(work, pieces, stage=stage, large=large)) as found:
+            yield from islice(chain.from_iterable(found), known // size, None)
 
-    def _blocks(self, size: int, first: int) -> Iterator[Block]:
-        with self._located():
-            yield from super()._blocks(size, first)
 
-    def map(
-        self, work: Callable[[Block], Result], size: int | None = None, *, stage: str | None = None, beside: Any = None
-    ) -> Iterator[Result]:
-        """Apply ``work`` to every block where its rows are and yield the results in row order."""
-        with self._located():
-            yield from super().map(work, size, stage=stage, beside=beside)
+def read_by(rows: Any, engine: str, owner: str) -> Any:
+    """Return a scan as rows that the workers of an engine read; of "local", the rows as they are."""
+    if engine == "local":
+        return rows
+    if not isinstance(rows, TableScan):
+        needed = " reads files: give lowland.data.scan(path), or a collection of Dask and no engine"
+        raise DataError(Message(Owner(owner), Setting("engine", engine), needed))
+    return SharedScan(rows, engine)
 
-    def folded(self, empty: Sums, size: int, stage: str, *, wide: bool) -> Iterator[Sums]:
-        """Yield sums of segments in row order, each made where its rows are."""
-        with self._located():
-            yield from super().folded(empty, size, stage, wide=wide)
+
+class _Numbers:
+    """The numbers of a data frame as an array."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._dtype = dtype
+
+    def __call__(self, frame: pl.DataFrame) -> Any:
+        return np.ascontiguousarray(frame.to_numpy(), dtype=self._dtype)
+
+
+def _itself(rows: Any) -> Any:
+    return rows

@@ -1,7 +1,7 @@
 """Tables beyond memory: fits on a sample, coordinates streamed to files, fits that continue after an interruption.
 
 **Exact.** PCA and the other methods that read rows in passes take a `lowland.data.scan` in place of an array.
-`lowland.fit` fits them with a checkpoint.
+`lowland.fit` fits them with a checkpoint, in this process or on the workers of a cluster.
 
 **By a sample.** `fit_sample` draws rows in one pass, fits any method to them, and measures how well `transform` places
 rows that are not in the sample: against a second fit that includes them, and by the neighbours that they keep.

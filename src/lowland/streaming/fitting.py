@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .. import engines
 from ..contract.reducer import Reducer
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from ..data.scans.table_scan import TableScan
 from ..rows.scan_rows import ScanRows
+from ..rows.shared_scan import SharedScan, read_by
 from .chain import begins_in_passes, learn_before, learns_in_passes, steps_of
 from .checkpoint import EVERY_SECONDS, Checkpoint, identity_of
 
@@ -22,6 +26,7 @@ def fit(
     *,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = EVERY_SECONDS,
+    engine: str = "local",
 ) -> Model:
     """Fit a model; with a checkpoint, a fit that was interrupted continues where it was.
 
@@ -42,6 +47,9 @@ def fit(
         A folder for the checkpoint; it is created.
     every : float
         Least number of seconds between two writes.
+    engine : {"local", "dask"}
+        "dask": the workers of the current ``distributed.Client`` read the file of a scan and add its rows up; they see
+        it under the same path. The checkpoint is kept by this process.
 
     Examples
     --------
@@ -54,6 +62,7 @@ def fit(
     ((2, 4), ['rows.npy'])
     >>> folder.cleanup()
     """
+    rows = read_by(rows, engine, "fit")
     if checkpoint is None:
         _fit(model, rows)
         return model
@@ -65,26 +74,28 @@ def fit(
 
 def open_checkpoint(model: Any, rows: Any, folder: str | os.PathLike[str], every: float = EVERY_SECONDS) -> Checkpoint:
     """Return the checkpoint of a fit; refuse one of another table or configuration."""
-    if not isinstance(rows, TableScan):
-        raise DataError(
-            "a checkpoint recognises a table by its file; give a scan, lowland.data.scan(path), "
-            f"instead of {type(rows).__name__}"
-        )
-    if (reason := rows.unrecognised()) is not None:
-        raise DataError(f"a checkpoint cannot recognise {rows.source}: {reason}; or leave the checkpoint out")
+    scan = rows.scan if isinstance(rows, SharedScan) else rows
+    if not isinstance(scan, TableScan):
+        workers = (", and ", Setting("engine", "dask"), " for its workers,") if engines.holds(rows) else ()
+        known = "a checkpoint recognises a table by its file; give a scan, lowland.data.scan(path)"
+        raise DataError(Message(known, *workers, f" instead of {type(rows).__name__}"))
+    if (reason := scan.unrecognised()) is not None:
+        raise DataError(f"a checkpoint cannot recognise {scan.source}: {reason}; or leave the checkpoint out")
     late = next((step for step in steps_of(model) if not learns_in_passes(step)), None)
     if late is not None:
         raise DataError(
             "a checkpoint keeps the sums of passes over the rows, as lowland.PCA(2) and the steps of a recipe make "
             f"them; {type(late).__name__} learns in another way: leave the checkpoint out"
         )
-    return Checkpoint(Path(folder), identity_of(rows, model), every)
+    # Segments of wide rows, and with them the rounding, are not those of this process.
+    where = "local" if scan is rows else rows.engine_name
+    return Checkpoint(Path(folder), identity_of(scan, model, engine=where), every)
 
 
-def run_with(model: Any, rows: TableScan, kept: Checkpoint) -> None:
+def run_with(model: Any, rows: TableScan | SharedScan, kept: Checkpoint) -> None:
     """Fit a model on a table, with its sums kept; a fit that ends early leaves the folder to the next one."""
     try:
-        source = ScanRows(rows)
+        source = ScanRows(rows) if isinstance(rows, TableScan) else copy.copy(rows)
         source.journal = kept
         _fit(model, source)
     except BaseException:

@@ -22,7 +22,7 @@ from ..engines import Piece
 from ..methods.steps.chain import split_at_method
 from ..rows.block import block_rows
 from ..rows.row_source import READ_ONCE, RowSource
-from ..rows.shared_scan import SharedScan
+from ..rows.shared_scan import SharedScan, read_by
 from .coordinates import RowMap, of_method, of_steps
 from .interpolation import interpolator
 from .placement_error import numbers
@@ -65,6 +65,7 @@ def transform_file(
     keep: Sequence[str] = (),
     placement: str = "transform",
     random_state: int | None = 0,
+    engine: str = "local",
 ) -> Written:
     """Write the coordinates of a table to a file, block by block; memory does not grow with the table.
 
@@ -87,6 +88,9 @@ def transform_file(
         against `transform` on 10,000 rows of the table.
     random_state : int or None
         Seed of these rows; None is 0.
+    engine : {"local", "dask"}
+        "dask": the workers of the current ``distributed.Client`` read the file of a scan and place its rows; this
+        process writes them.
 
     Returns
     -------
@@ -110,7 +114,7 @@ def transform_file(
     path = Path(out)
     check_streamed(path)
     check_is_fitted(model)
-    table = opened(source)
+    table = read_by(opened(source), engine, "transform_file")
     found = Written(path, 0, (), placement)
     row_map = None
     if placement == "interpolate":
@@ -144,8 +148,7 @@ def placed(
     names = getattr(X, "names", None)
     if isinstance(X, SharedScan):
         on_worker = _PlacedPiece(model, names, list(keep), row_map)
-        for parts in X.map_frames(on_worker, _aligned_rows(model, len(X.schema)), large=bool(keep)):
-            yield from parts
+        yield from X.map_frames(on_worker, _aligned_rows(model, len(X.schema)), large=bool(keep))
         return
     yield from _placed_frames(model, names, _frames_of(X) if keep else pieces_of(X), keep, row_map)
 
@@ -158,6 +161,10 @@ def _placed_frames(
     pieces = queue.tapped(pieces) if keep else pieces
     if alone and not takes_frames(model):
         pieces = (_columns_for(model, names, keep, piece) for piece in pieces)
+    elif alone:
+        wanted = getattr(model, "feature_names_in_", None)
+        own = None if wanted is None else [str(name) for name in wanted]
+        pieces = (_with_columns(piece, own) for piece in pieces) if own or names is None else pieces
     steps = [model] if alone else [step for _, step in model.steps]
     for made in of_steps(steps, pieces, row_map):
         Y = made.to_numpy() if hasattr(made, "to_numpy") else made
@@ -224,6 +231,21 @@ def _columns_for(model: Reducer, names: Sequence[str] | None, keep: Sequence[str
     kind = pl.Float32 if all(k == pl.Float32 for k in kinds) else pl.Float64
     numeric = all(k.is_numeric() or k == pl.Boolean for k in kinds)
     return chosen.select(pl.all().cast(kind)) if numeric else chosen  # others are refused, with the cell
+
+
+def _with_columns(piece: Any, wanted: list[str] | None) -> Any:
+    """Return the columns of a model that takes data frames; others, such as kept ones, are left out.
+
+    A model without names gets an array in place of the names x0, x1, … that a scan gives to the columns of an array.
+    """
+    import polars as pl
+
+    if not isinstance(piece, pl.DataFrame):
+        return piece
+    if wanted is not None:
+        return piece.select(wanted) if set(wanted) <= set(piece.columns) else piece
+    plain = piece.columns == [f"x{j}" for j in range(piece.width)]
+    return piece.to_numpy() if plain and all(kind.is_numeric() for kind in piece.dtypes) else piece
 
 
 class _Kept:

@@ -17,6 +17,7 @@ from ..core.message import Message, Owner, Setting
 from ..data.scans.table_scan import TableScan
 from ..rows.row_source import BlockRows, RowSource
 from ..rows.sampling import Sample, draw, draw_pieces, joined
+from ..rows.shared_scan import read_by
 from .chain import begins_in_passes, learn_before, steps_of
 from .placement_error import Placement, placement
 
@@ -26,7 +27,13 @@ _MOST_TEST_ROWS = 1000
 
 
 def fit_sample(
-    model: Model, rows: Any, n_rows: int = 20_000, random_state: int | None = 0, *, test_rows: int | None = None
+    model: Model,
+    rows: Any,
+    n_rows: int = 20_000,
+    random_state: int | None = 0,
+    *,
+    test_rows: int | None = None,
+    engine: str = "local",
 ) -> Model:
     """Fit a model on rows drawn uniformly from a table in one pass, and measure how well it places the others.
 
@@ -50,6 +57,9 @@ def fit_sample(
         Seed of the sample; None is 0. It does not change the seed of the model.
     test_rows : int, optional
         Number of test rows; 0 measures nothing and saves the second fit. Default: a tenth of the sample, 1,000 at most.
+    engine : {"local", "dask"}
+        "dask": the steps of a Pipeline learn on the workers of the current ``distributed.Client``, which read the file
+        of a scan.
 
     Returns
     -------
@@ -65,7 +75,7 @@ def fit_sample(
     >>> model.fit_info_.approximate, model.fit_info_.approximation_error < 0.1, model.transform(X).shape
     (True, True, (4000, 2))
     """
-    method = _method(model)
+    method, rows = _method(model), read_by(rows, engine, "fit_sample")
     if begins_in_passes(model, rows) and steps_of(model)[-1] is method:
         fit_sample(method, learn_before(model, rows), n_rows, random_state, test_rows=test_rows)
         return model

@@ -11,7 +11,6 @@ import numpy as np
 from ...core import arrays, settings
 from ...core.cost import check_allocation, dense_seconds
 from ...core.errors import DataError
-from ...core.settings import report_progress
 from ...rows.block import Block, block_rows, require_finite
 from ...rows.journal import Progress
 from ...rows.row_source import RowSource
@@ -79,14 +78,8 @@ class Patterns:
 
     def _unread(self, rows: RowSource, known: Progress | None) -> Iterator[BlockGroups]:
         """Yield the groups of each block that is not yet in the sums."""
-        if known is None:
-            yield from rows.map(_groups_of, stage="groups")
-        elif not known.ended:
-            # Blocks have one size, and a row belongs to the block that it has in a pass from the beginning.
-            size = block_rows(rows.n_features)
-            for block in rows.blocks_from(known.rows, size):
-                report_progress("groups", block.start // size, rows.block_count())
-                yield _groups_of(block)
+        if known is None or not known.ended:
+            yield from rows.map(_groups_of, stage="groups", start=0 if known is None else known.rows)
 
     def _state(self) -> dict[str, Any]:
         """Return the sums as plain values; a pattern is named by its columns, which are 0 or 1."""

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ...core.errors import DataError, NoRowsError
-from ...core.message import Message, Setting
+from ...core.errors import NoRowsError
 from ...data.scans.changed import as_array, as_floats, numeric_columns, working_type
-from ...engines import FrameTable, Piece
+from ...engines import CollectionTable, FrameTable, Piece
 from ...rows.engine_rows import EngineRows
 from . import frames
 from .folds import Fold, ValueCounts
@@ -24,7 +23,7 @@ Array = Any
 class CollectionRows(TrainingRows):
     """The rows of a collection, with changes that are made where they are."""
 
-    def __init__(self, table: FrameTable, changes: Sequence[Change] = (), named: bool | None = None) -> None:
+    def __init__(self, table: CollectionTable, changes: Sequence[Change] = (), named: bool | None = None) -> None:
         self._table, self._changes = table, tuple(changes)
         self._named = self._empty[1] if named is None else named
         self.names = self._empty[0].columns
@@ -126,20 +125,6 @@ class ChangedRows(EngineRows):
         """Return the collection, what makes the changed data frame of its rows, and that without rows."""
         assert self.rows is not None
         return self.rows.frame_table()
-
-    def require_numbers(self, owner: str) -> None:
-        """Raise if there are columns of other types, which a method would take as categories."""
-        assert self.rows is not None
-        others = [name for name in self.rows.names if name not in numeric_columns(self.rows.types())]
-        if others:
-            raise DataError(
-                Message(
-                    f"column {others[0]!r} holds categories, which {owner} does not take from a cluster: encode them "
-                    "with ",
-                    Setting("categories", "one-hot"),
-                    ", or pass the table in memory or as a file",
-                )
-            )
 
 
 class _Changing:

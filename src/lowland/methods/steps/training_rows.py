@@ -202,33 +202,17 @@ class ScannedRows(TrainingRows):
 
     def run(self, *folds: Fold) -> None:
         """Make a pass over the blocks, which are read ahead, on the thread pool."""
-        size, rows = learning_rows(len(self.names)), self._resumed(folds)
-        if rows is None:
-            return
-        first, known = rows, self.n_rows if self._journal is not None else self.known_rows
-        total = None if known is None else -(-known // size)
+        size = learning_rows(len(self.names))
+        known = self.n_rows if self._journal is not None else self.known_rows
 
-        def blocks() -> Iterator[tuple[int, pl.DataFrame]]:
-            return _numbered(cut(self.scan.number_frames(first), size), first)
+        def parts_from(start: int) -> Iterator[list[Any]]:
+            def blocks() -> Iterator[tuple[int, pl.DataFrame]]:
+                return _numbered(cut(self.scan.number_frames(start), size), start)
 
-        for parts in thread_pool.run(PartsOfBlock(folds, self.scan), ahead(blocks), stage="learn", total=total):
-            add_parts(folds, parts)
-            rows += size
-            if self._journal is not None and rows < self.n_rows and self._journal.due():
-                self._journal.keep(Progress(rows, _state(folds)))
-        if self._journal is not None:
-            self._journal.keep(Progress(self.n_rows, _state(folds), ended=True))
+            total = None if known is None else -(-known // size)
+            return thread_pool.run(PartsOfBlock(folds, self.scan), ahead(blocks), stage="learn", total=total)
 
-    def _resumed(self, folds: Sequence[Fold]) -> int | None:
-        """Begin a pass; return how many rows an interrupted one has added to the folds, None for all."""
-        if self._journal is None:
-            return 0
-        found = self._journal.begin(f"{', '.join(type(f).__name__ for f in folds)} of {len(self.names)} columns")
-        if found is None:
-            return 0
-        for number, fold in enumerate(folds):
-            fold.resume(found.state[str(number)])
-        return None if found.ended else found.rows
+        _add_all(folds, parts_from, size, known, self.names, self._journal)
 
     def table(self) -> Any:
         """Return the rows as a method takes them."""
@@ -276,9 +260,11 @@ class SharedRows(TrainingRows):
         """Make a pass over the blocks on the workers."""
         size = learning_rows(len(self.names))
         work = _PartsOfPiece(folds, size).over
-        for blocks in self._shared.map_frames(work, size, large=False, stage="learn"):
-            for parts in blocks:
-                add_parts(folds, parts)
+
+        def parts_from(start: int) -> Iterator[list[Any]]:
+            return self._shared.map_frames(work, size, large=False, stage="learn", start=start)
+
+        _add_all(folds, parts_from, size, self.n_rows, self.names, self._shared.journal)
 
     def table(self) -> SharedScan:
         """Return the rows as a method takes them."""
@@ -347,6 +333,39 @@ def add_parts(folds: Sequence[Fold], parts: Sequence[Any]) -> None:
     """Add the parts of a block to the folds that made them."""
     for fold, part in zip(folds, parts, strict=True):
         fold.add(part)
+
+
+def _add_all(
+    folds: Sequence[Fold],
+    parts_from: Callable[[int], Iterator[Sequence[Any]]],
+    size: int,
+    n_rows: int | None,
+    names: Sequence[str],
+    journal: Journal | None,
+) -> None:
+    """Add the parts of all blocks of ``size`` rows to the folds; with a journal, continue an interrupted pass.
+
+    ``parts_from`` returns the parts of the blocks from a row on.
+    """
+    rows = 0
+    known = None if journal is None else journal.begin(f"{_listed(folds)} of {len(names)} columns")
+    if known is not None:
+        for number, fold in enumerate(folds):
+            fold.resume(known.state[str(number)])
+        if known.ended:
+            return
+        rows = known.rows
+    for parts in parts_from(rows):
+        add_parts(folds, parts)
+        rows += size
+        if journal is not None and n_rows is not None and rows < n_rows and journal.due():
+            journal.keep(Progress(rows, _state(folds)))
+    if journal is not None:
+        journal.keep(Progress(n_rows or rows, _state(folds), ended=True))
+
+
+def _listed(folds: Sequence[Fold]) -> str:
+    return ", ".join(type(fold).__name__ for fold in folds)
 
 
 def _state(folds: Sequence[Fold]) -> dict[str, Any]:
