@@ -25,9 +25,11 @@ from .neighbor_distance import ALL, NeighborSearch, divided, neighbor_search, sa
 from .novel_texts import without_terms
 from .novelty_axes import axes_of, differences_before, method_before, no_residual
 from .novelty_result import NAMES, Novelty
-from .robust_pca import judging, residual
+from .robust_pca import RobustAxes, judging, residual
 from .spaces import naming
-from .unusual_columns import Explainer, Factors, differences_between, factors_along, factors_off
+from .training_tails import Cells, spe_limit, t2_limit, tails_of
+from .unseen_levels import unseen_levels
+from .unusual_columns import LISTED, Explainer, Factors, differences_between, factors_along, factors_off
 
 Array = Any
 
@@ -156,7 +158,8 @@ def novelty_after(
         axes = axes_of(first)
         near = _near(model, X_train, n_neighbors, pre)
         why = axes if isinstance(axes, str) else no_residual(axes, type(first).__name__)
-        available = (not isinstance(axes, str)) + (why is None) + (not isinstance(near, str))
+        cells_of = _summarized(steps, first, axes)
+        available = (not isinstance(axes, str)) + (why is None) + (not isinstance(near, str)) + (cells_of is not None)
         if available == 0:
             assert isinstance(near, str)
             without = Phrase("", f"{', or' if ';' in near else ';'} leave --flag out")
@@ -169,8 +172,9 @@ def novelty_after(
             missing |= {"t2": axes, "spe": axes}
         else:
             work.append(judging(axes))
-            spe_limit = np.inf if why is not None else residual(axes).beyond(share)
-            limits |= {"t2": hotelling(axes.k, axes.n).beyond(share), "spe": spe_limit}
+            tails = tails_of(first)
+            limits["t2"] = t2_limit(tails, axes, hotelling(axes.k, axes.n), share)
+            limits["spe"] = np.inf if why is not None else spe_limit(tails, axes, residual(axes), share)
             factors |= {"t2": factors_along(axes), "spe": factors_off(axes)}
         if isinstance(near, str):
             missing["distance"] = near
@@ -179,6 +183,10 @@ def novelty_after(
             limits["distance"] = near.limit(share, random_state)
             if near.difference is not None:
                 factors["distance"] = near.factors
+        if cells_of is not None:
+            cells = cells_of(share)
+            work.append(cells.largest)
+            limits["cell"], factors["cell"] = 1.0, cells.factors
         explainer = Explainer(limits, factors, _origins(steps, first, rows))
         found = arrays.to_numpy(
             rows.map_blocks(lambda block: _measured(block, work, explainer), len(limits) + explainer.width, np.float64)
@@ -192,10 +200,33 @@ def novelty_after(
     novel = without_terms(steps, table, len(measures))
     for name, column in values.items():
         novel |= column > limits[name]
-    t2, spe, distance = (values.get(name) for name in NAMES)
+    levels = unseen_levels(steps, model, given, len(measures)) if _is_table(given) else {}
+    novel[list(levels)] = True
+    unusual = tuple((*levels.get(i, ()), *odd)[:LISTED] for i, odd in enumerate(unusual))
+    t2, spe, distance, cell = (values.get(name) for name in NAMES)
     called = row_names(names, given, len(measures), "novelty")
     judged = ~np.isnan(measures).any(axis=1)
-    return Novelty(t2, spe, distance, limits, missing, novel, judged, level, called, unusual)
+    return Novelty(t2, spe, distance, limits, missing, novel, judged, level, called, unusual, cell)
+
+
+def _summarized(steps: Sequence[Any], model: Any, axes: RobustAxes | str) -> Callable[[float], Cells] | None:
+    """Return the function of a share to the limits of single cells, of the columns before FAMD as an encoder; or None.
+
+    They come from the summary of the training rows that PCA, FAMD and ProbabilisticPCA keep.
+    """
+    encoder = getattr(steps[-1], "encoder_", None) if len(steps) else None
+    turned = None if encoder is None else np.asarray(encoder.components_, dtype=np.float64)
+    holder, axes = (model, axes) if encoder is None else (encoder, axes_of(encoder))
+    if isinstance(axes, str) or Cells.of(holder, axes, 0.001, turned) is None:
+        return None
+    about = axes
+
+    def limited(share: float) -> Cells:
+        found = Cells.of(holder, about, share, turned)
+        assert found is not None
+        return found
+
+    return limited
 
 
 def _is_table(X: Any) -> bool:

@@ -21,7 +21,7 @@ LISTED = 3  # most columns listed for a row
 _ENOUGH = 0.8  # share of a measure after which no further columns are listed
 _WIDTH = 1 + 3 * LISTED  # of an explanation: measure; column, share and value of each listed column
 _ENTRIES_AT_ONCE = 1 << 21  # entries of rows explained at a time
-_SQUARED = ("t2", "spe")  # measures that are squares already
+_SQUARED = ("t2", "spe", "cell")  # measures that are squares already
 _BY_COLUMN = ("euclidean", "sqeuclidean", "seuclidean", "cityblock", "cosine")
 
 
@@ -46,7 +46,7 @@ def factors_along(axes: RobustAxes) -> Factors:
     V = axes.directions / np.where(axes.variances > 0, axes.variances, np.inf)
 
     def factors(block: Array) -> tuple[Array, Array]:
-        Z = _standard(block, axes)
+        Z = standard(block, axes)
         return Z, (Z @ V) @ axes.directions.T
 
     return factors
@@ -56,14 +56,16 @@ def factors_off(axes: RobustAxes) -> Factors:
     """Return the function to the residuals z − VVᵀz, twice: their squares add up to SPE."""
 
     def factors(block: Array) -> tuple[Array, Array]:
-        Z = _standard(block, axes)
+        Z = standard(block, axes)
         left = Z - (Z @ axes.directions) @ axes.directions.T
         return left, left
 
     return factors
 
 
-def _standard(block: Array, axes: RobustAxes) -> Array:
+def standard(block: Array, axes: RobustAxes) -> Array:
+    """Return rows of a block, centred and scaled."""
+    block = block.toarray() if sp.issparse(block) else arrays.to_numpy(block)
     Z = block - axes.mean
     return Z if axes.scale is None else Z / axes.scale
 

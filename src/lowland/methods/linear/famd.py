@@ -17,7 +17,8 @@ from ...core.random import seed
 from ...rows.mixed_rows import Levels, MixedRows, mixed_rows
 from ...rows.row_source import RowSource, as_rows, has_no_rows
 from ...rows.units import Units, fit_view
-from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan
+from ..shared.linear_map import LINEAR_UNITS, Compressor, linear_plan
+from ..shared.row_tails import SummarizedRows
 from .famd_coding import REMEDY, Layout, MixedInput, decompose, plan_rows
 from .famd_warnings import categories_of, tell_axes, tell_columns
 
@@ -25,7 +26,7 @@ Array = Any
 Column = str | int
 
 
-class FAMD(LinearReducer):
+class FAMD(SummarizedRows):
     """Factor analysis of mixed data: principal components of numeric and categorical columns (Pagès 2004).
 
     Numbers are standardised, and the indicator of each level is divided by the root of its share p, so that a number
@@ -158,7 +159,7 @@ class FAMD(LinearReducer):
     def coded(self, X: Any) -> Array:
         """Return the coded rows z, (N, C): columns as in ``coded_names_``; their Euclidean distances are FAMD's own."""
         layout, model = self._layout, fit_view(self)  # z has no unit
-        work = layout.row_map(np.diag(1.0 / model.scale_), model.mean_)
+        work = layout.standard_map(model.mean_, model.scale_)
         return arrays.to_numpy(model._rows(X, reset=False).map_blocks(work, layout.width, np.float64))
 
     def residual(self, X: Any) -> Array:
