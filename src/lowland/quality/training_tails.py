@@ -110,8 +110,9 @@ class Cells:
 
     def ratios(self, block: Array) -> Array:
         """Return the larger of the two ratios of each cell to its limit, (rows, columns)."""
-        rows = standard(block, self.axes) if self.turned is None else arrays.to_numpy(block) @ self.turned
-        squares = row_tails.scores(rows, self.axes.directions, self.axes.variances, self.at)
+        axes = self.axes
+        rows = standard(block, axes) if self.turned is None else arrays.to_numpy(block) @ self.turned
+        squares = row_tails.scores(rows, axes.directions, axes.variances, axes.total, self.at)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = np.where(squares > 0, squares / self.limits, 0.0)
         return np.asarray(found.max(axis=1))

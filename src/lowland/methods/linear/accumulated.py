@@ -93,4 +93,4 @@ def solve(model: Any) -> None:
         )
     view._learn(space, record, view.accumulator_.dtype)
     view.fit_info_ = record.info(None)
-    model.__dict__.update({name: vars(view)[name] for name in results(model)})
+    model.__dict__.update({name: vars(view)[name] for name in results(model) if name in vars(view)})

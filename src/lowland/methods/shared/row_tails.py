@@ -29,6 +29,9 @@ _RANKS = 80  # quantiles kept
 _TAIL = (0.1, 10, 500)  # rows of a tail: this share of the rows, at least, at most
 _PRIOR_ROWS, _PRIOR_SHAPE = 20, 0.2  # a shape that a tail is drawn towards, and its weight in rows
 _STEEPEST = 0.95  # largest shape: above 1, a tail has no mean
+_LEAST_LEFT = 0.5  # smallest 1 − leverage that is taken at its word: a row alone in its direction says nothing
+_LEAST_VARIANCE = 1e-6  # smallest variance of an axis relative to the largest, such as of columns that depend exactly
+_FLAT_SHARE = 1e-9  # share of the variance up to which a residual is rounding
 _DISTINCT = 10  # fewest different values of a column of numbers that has a tail
 
 
@@ -55,7 +58,7 @@ class SummarizedRows(LinearReducer):
         values = np.asarray(fitted.eigenvalues_, dtype=np.float64) * factor
         total = float(fitted.total_variance_) * factor
         if total > 0 and values.min() > 0:
-            self.row_tails_ = dict(summary(Z, V, values, total, self.number_columns()))
+            self.row_tails_ = dict(summary(Z, V, values, total, n, self.number_columns()))
 
     def _standard_rows(self, rows: RowSource) -> Array | None:
         """Return some of the training rows, centred and scaled; None where they are not at hand."""
@@ -102,30 +105,29 @@ def sampled(rows: RowSource, width: int, codes: RowSource) -> Array | None:
     return found if len(found) >= LEAST_ROWS else None
 
 
-def scores(Z: Array, V: Array, values: Array, at: Array | None) -> Array:
+def scores(Z: Array, V: Array, values: Array, total: float, at: Array | None) -> Array:
     """Return, for each row, the squares of the numbers and of their residuals, (rows, 2, columns).
 
-    Without a plane (all axes are kept), the residual of a column is that of its regression on all others.
+    Where the axes hold all of the total variance, the residual of a column is that of its regression on all others.
     """
     Y = Z @ V
-    if V.shape[0] > V.shape[1]:
+    if total - values.sum() > _FLAT_SHARE * total:
         rest = Z - Y @ V.T
     else:
-        kept = values > 1e-9 * values.max()
-        rest = (Y[:, kept] / values[kept]) @ V[:, kept].T * values.mean()
+        rest = (Y / np.maximum(values, _LEAST_VARIANCE * values.max())) @ V.T * values.mean()
     both = np.stack([Z, rest], axis=1)
     both = both if at is None else both[:, :, at]
     return both * both
 
 
-def summary(Z: Array, V: Array, values: Array, total: float, at: Array | None) -> Mapping[str, Any]:
-    """Return the summary of standardised rows Z about axes V with these variances."""
+def summary(Z: Array, V: Array, values: Array, total: float, n: int, at: Array | None) -> Mapping[str, Any]:
+    """Return the summary of standardised rows Z about axes V with these variances, fitted to n rows."""
     Y = Z @ V
     spe = np.maximum((Z * Z).sum(axis=1) - (Y * Y).sum(axis=1), 0.0)
     t2 = (Y * Y / values).sum(axis=1)
     places = ranks(len(Z)) - 1
-    left = np.maximum(1 - 1 / len(Z) - t2 / (len(Z) - 1), 1e-6)  # 1 − leverage: the plane follows its own rows
-    squares = scores(Z, V, values, at) / total
+    left = np.maximum(1 - 1 / n - t2 / (n - 1), _LEAST_LEFT)  # 1 − leverage: the axes follow their own rows
+    squares = scores(Z, V, values, total, at) / total
     squares[:, 1] /= (left**2)[:, None]
     squares = squares.reshape(len(Z), -1)
     cells = np.vstack([upper_tails(squares), squares.mean(axis=0)]).reshape(5, 2, -1)
