@@ -29,7 +29,7 @@ _RANKS = 80  # quantiles kept
 _TAIL = (0.1, 10, 500)  # rows of a tail: this share of the rows, at least, at most
 _PRIOR_ROWS, _PRIOR_SHAPE = 20, 0.2  # a shape that a tail is drawn towards, and its weight in rows
 _STEEPEST = 0.95  # largest shape: above 1, a tail has no mean
-_LEAST_LEFT = 0.5  # smallest 1 − leverage that is taken at its word: a row alone in its direction says nothing
+_LEAST_LEFT = 0.5  # smallest 1 − leverage relative to the mean one: a row alone in its direction says nothing
 _LEAST_VARIANCE = 1e-6  # smallest variance of an axis relative to the largest, such as of columns that depend exactly
 _FLAT_SHARE = 1e-9  # share of the variance up to which a residual is rounding
 _DISTINCT = 10  # fewest different values of a column of numbers that has a tail
@@ -126,7 +126,7 @@ def summary(Z: Array, V: Array, values: Array, total: float, n: int, at: Array |
     spe = np.maximum((Z * Z).sum(axis=1) - (Y * Y).sum(axis=1), 0.0)
     t2 = (Y * Y / values).sum(axis=1)
     places = ranks(len(Z)) - 1
-    left = np.maximum(1 - 1 / n - t2 / (n - 1), _LEAST_LEFT)  # 1 − leverage: the axes follow their own rows
+    left = np.maximum(1 - 1 / n - t2 / (n - 1), _LEAST_LEFT * (1 - (V.shape[1] + 1) / n))  # 1 − leverage: the axes follow their own rows
     squares = scores(Z, V, values, total, at) / total
     squares[:, 1] /= (left**2)[:, None]
     squares = squares.reshape(len(Z), -1)
