@@ -134,7 +134,7 @@ def _in_memory(asked: _Call) -> Answer:
         table, names = map_of(data, embedding, options.x, options.y, chosen.reading, options.id)
         Y = coordinates(table, names)
     chosen_axes(drawing.axes, names)
-    coded = is_coded(names, options) and not chosen.recipe.needed
+    coded = is_coded(names, options) and chosen.recipe.keeps_categories
     given = _read_data(data, chosen, options, coded)
     by = matching_column(given, table, options.id)
     order = matched_rows(given, table, by)
@@ -215,12 +215,15 @@ class _MeasureRequest:
 
 
 def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categories: bool) -> Input:
+    from ..methods.linear.famd import FAMD
+
     square = options.metric == "precomputed"
     given = read_input(
         path,
         columns,
         lambda names: _known(names, options),
         pairwise=square,
+        method=FAMD() if categories else None,
         categories=categories,
         id=options.id,
     )
@@ -258,7 +261,8 @@ def _measure(given: Input, Y: Any, labels: pl.Series | None, request: _MeasureRe
         if request.coded:
             from ..quality.spaces import famd_axes
 
-            X, space = famd_axes(rows).transform(rows), f"the columns of {given.source} as FAMD codes them"
+            after = "" if given.steps is None else f" after the steps {', '.join(given.steps.named_steps)}, and"
+            X, space = famd_axes(rows).transform(rows), f"the columns of {given.source}{after} as FAMD codes them"
         elif given.steps is not None:
             space = _space(given)
         found = report(
