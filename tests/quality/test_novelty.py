@@ -133,7 +133,7 @@ def test_t2_and_spe_are_told_apart() -> None:
     assert found.novel.tolist() == [False, True, True]
     assert found.sentence.startswith("2 of 3 rows are unlike the training rows")
     assert found.table().columns == ["t2", "spe", "cell", "novel", "unusual"]
-    ways = "give them as X_train=… or use a method that stores them, such as Isomap"
+    ways = "to measure the distance to them, give them as X_train=… or fit a method that stores them, such as Isomap"
     assert found.missing == {"distance": f"PCA stores no training rows; {ways}"}
 
 

@@ -22,21 +22,21 @@ from ..rows.row_source import RowSource, as_rows
 from .checks import check_level, check_neighbors, row_names
 from .limits import hotelling
 from .neighbor_distance import ALL, NeighborSearch, divided, neighbor_search, sample
-from .novel_texts import without_terms
+from .novel_texts import summarized_texts, terms_limit, without_terms
 from .novelty_axes import axes_of, differences_before, method_before, no_residual
 from .novelty_result import NAMES, Novelty
 from .robust_pca import RobustAxes, judging, residual
 from .spaces import naming
 from .training_tails import Cells, spe_limit, t2_limit, tails_of
 from .unseen_levels import unseen_levels
-from .unusual_columns import LISTED, Explainer, Factors, differences_between, factors_along, factors_off
+from .unusual_columns import LISTED, Explainer, Factors, UnusualColumn, differences_between, factors_along, factors_off
 
 Array = Any
 
 _GIVE = Remedies(
     Message("give them as ", Setting("X_train", Code("…"))),
-    "use a method that stores them, such as Isomap",
-    before="; ",
+    "fit a method that stores them, such as Isomap",
+    before="; to measure the distance to them, ",
 )
 _TAIL_QUANTILE = 0.9  # above this quantile the training rows' distances are extrapolated by an exponential tail
 
@@ -98,8 +98,8 @@ def novelty(
     >>> X = rng.standard_normal((200, 1)) @ [[3.0, 2.0, 1.0]] + 0.1 * rng.standard_normal((200, 3))
     >>> found = novelty(lowland.PCA(1).fit(X), [[3.0, 2.0, 1.0], [60.0, 40.0, 20.0], [0.0, 0.0, 2.0]])
     >>> found.novel.tolist(), found.missing
-    ([False, True, True], {'distance': 'PCA stores no training rows; give them as X_train=… or use a \
-method that stores them, such as Isomap'})
+    ([False, True, True], {'distance': 'PCA stores no training rows; to measure the distance to them, \
+give them as X_train=… or fit a method that stores them, such as Isomap'})
     >>> bool(found.spe[2] > found.limits["spe"]), bool(found.t2[2] > found.limits["t2"])
     (True, False)
     >>> [str(odd) for odd in found.unusual[2]]
@@ -160,6 +160,8 @@ def novelty_after(
         why = axes if isinstance(axes, str) else no_residual(axes, type(first).__name__)
         cells_of = _summarized(steps, first, axes)
         available = (not isinstance(axes, str)) + (why is None) + (not isinstance(near, str)) + (cells_of is not None)
+        texts = summarized_texts(steps, table)
+        available += texts is not None
         if available == 0:
             assert isinstance(near, str)
             without = Phrase("", f"{', or' if ';' in near else ';'} leave --flag out")
@@ -200,13 +202,21 @@ def novelty_after(
     novel = without_terms(steps, table, len(measures))
     for name, column in values.items():
         novel |= column > limits[name]
+    told: list[str] = []
+    if texts is not None:
+        values["terms"], told = texts.unfamiliar(table)
+        limits["terms"] = terms_limit(texts, share)
+        far = values["terms"] > limits["terms"]
+        novel |= far
+        odd_texts = {i: UnusualColumn(texts.names_in_[0], told[i], "terms", 1.0) for i in np.flatnonzero(far).tolist()}
+        unusual = tuple((odd_texts[i], *odd)[:LISTED] if i in odd_texts else odd for i, odd in enumerate(unusual))
     levels = unseen_levels(steps, model, given, len(measures)) if _is_table(given) else {}
     novel[list(levels)] = True
     unusual = tuple((*levels.get(i, ()), *odd)[:LISTED] for i, odd in enumerate(unusual))
-    t2, spe, distance, cell = (values.get(name) for name in NAMES)
+    t2, spe, distance, cell, terms = (values.get(name) for name in NAMES)
     called = row_names(names, given, len(measures), "novelty")
     judged = ~np.isnan(measures).any(axis=1)
-    return Novelty(t2, spe, distance, limits, missing, novel, judged, level, called, unusual, cell)
+    return Novelty(t2, spe, distance, limits, missing, novel, judged, level, called, unusual, cell, terms)
 
 
 def _summarized(steps: Sequence[Any], model: Any, axes: RobustAxes | str) -> Callable[[float], Cells] | None:
@@ -273,6 +283,8 @@ def _in_last_step(model: Any, X: Any, X_train: Any) -> tuple[Sequence[Any], Any,
 
 def _measured(block: Array, work: Sequence[Callable[[Array], Array]], explainer: Explainer) -> Array:
     """Return the measures of a block as columns, NaN for rows with missing values, and their explanations."""
+    if not work:  # texts are judged by their terms alone
+        return np.full((block.shape[0], explainer.width), -1.0)
     gaps = None if sp.issparse(block) else np.isnan(arrays.to_numpy(block)).any(axis=1)
     if gaps is None or not gaps.any():
         measures = np.column_stack([measure(block) for measure in work])
@@ -399,7 +411,7 @@ def _without_rows(model: Reducer) -> str | None:
 
 def can_judge(model: Reducer, steps: Sequence[Any] = ()) -> bool:
     """Return whether a fitted method, after fitted steps, can tell rows that are unlike its training rows."""
-    if method_before(steps) is not None:
+    if method_before(steps) is not None or (len(steps) and hasattr(steps[0], "unfamiliar_")):
         return True
     return not isinstance(axes_of(model), str) or _without_rows(model) is None
 

@@ -7,7 +7,7 @@ generalized Pareto distribution.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,11 +41,16 @@ class Quantiles:
         places = np.concatenate([[0], row_tails.ranks(self.n)])
         return int(np.interp(-limit, -np.concatenate([[np.inf], self.values]), places))
 
+    def at(self, share: float) -> float:
+        """Return the value that this share of the rows exceeds, read off."""
+        places, rank = row_tails.ranks(self.n), share * (self.n + 1)
+        return float(np.interp(np.log(rank), np.log(places), self.values))
+
     def beyond(self, share: float) -> float:
         """Return the value that this share of further rows exceeds."""
-        places, rank = row_tails.ranks(self.n), share * (self.n + 1)
-        if rank >= _READ_OFF:
-            return float(np.interp(np.log(rank), np.log(places), self.values))
+        places = row_tails.ranks(self.n)
+        if share * (self.n + 1) >= _READ_OFF:
+            return self.at(share)
         top = np.arange(1, row_tails.tail_rows(self.n) + 2)
         values = np.interp(np.log(top), np.log(places), self.values)
         return float(row_tails.tail_beyond(values[:, None], self.n, share)[0])

@@ -11,8 +11,6 @@ import polars as pl
 from ..methods.steps.frames import to_frame
 from .unusual_columns import UnusualColumn
 
-MEASURE = "level"  # in `UnusualColumn.measure`
-
 
 def unseen_levels(steps: Sequence[Any], model: Any, table: Any, n_rows: int) -> dict[int, tuple[UnusualColumn, ...]]:
     """Return, for each row with such cells, these cells; missing ones are left out.
@@ -38,7 +36,7 @@ def unseen_levels(steps: Sequence[Any], model: Any, table: Any, n_rows: int) -> 
         texts = cells.cast(pl.String) if all(isinstance(level, str) for level in levels) else None
         new = ~(cells.is_in(_without_none(levels)) if texts is None else texts.is_in(levels)) & cells.is_not_null()
         for i in np.flatnonzero(new.fill_null(False).to_numpy()).tolist():
-            found[i] = (*found.get(i, ()), UnusualColumn(column, cells[i], MEASURE, 1.0))
+            found[i] = (*found.get(i, ()), UnusualColumn(column, cells[i], "level", 1.0))
     return found
 
 

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...core import arrays
 from ...rows.mixed_rows import Levels, MixedRows
@@ -126,7 +125,8 @@ def summary(Z: Array, V: Array, values: Array, total: float, n: int, at: Array |
     spe = np.maximum((Z * Z).sum(axis=1) - (Y * Y).sum(axis=1), 0.0)
     t2 = (Y * Y / values).sum(axis=1)
     places = ranks(len(Z)) - 1
-    left = np.maximum(1 - 1 / n - t2 / (n - 1), _LEAST_LEFT * (1 - (V.shape[1] + 1) / n))  # 1 − leverage: the axes follow their own rows
+    # 1 − leverage: the axes follow their own rows
+    left = np.maximum(1 - 1 / n - t2 / (n - 1), _LEAST_LEFT * (1 - (V.shape[1] + 1) / n))
     squares = scores(Z, V, values, total, at) / total
     squares[:, 1] /= (left**2)[:, None]
     squares = squares.reshape(len(Z), -1)
