@@ -143,6 +143,9 @@ def _in_memory(asked: _Call) -> Answer:
     request = _MeasureRequest(options, asked.anchors, each=out is not None, coded=coded)
     Y = Y[order]
     found, points = _measure(given, Y, labels, request)
+    if options.id is not None and given.id is None and options.id in table.names:  # only the map has identifiers
+        ids = table.column(options.id).gather(order).to_list()
+        given = replace(given, id=options.id, named=["" if value is None else str(value) for value in ids])
     named = row_names(given)
     if out is not None:
         _write(out, points, given, options)
@@ -303,6 +306,9 @@ def _write(out: Path, points: Pointwise, given: Input, options: TrustOptions) ->
         if name is not None and given.table is not None and name in given.table.names:
             frame = frame.rename({name: f"{name}_1"}) if name in frame.columns else frame
             frame = frame.insert_column(0, given.table.column(name))
+        elif name is not None and name == given.id and given.named is not None:
+            frame = frame.rename({name: f"{name}_1"}) if name in frame.columns else frame
+            frame = frame.insert_column(0, pl.Series(name, given.named))
     write_table(out, frame)
 
 
