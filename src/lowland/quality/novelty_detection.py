@@ -54,16 +54,18 @@ def novelty(
     """Measure how unlike the training rows of a model new rows are.
 
     T² = Σ y_j²/λ_j (along the principal axes) and SPE = ‖x − x̂‖² (residual from them) require a model with principal
-    axes and variances: `PCA` or `ProbabilisticPCA`. The distance to the ``n_neighbors``-th nearest training row
-    requires the training rows: neighbour-based and distance-based methods store them; for other methods give
+    axes and variances: `PCA`, `ProbabilisticPCA` or `FAMD`. These also judge single cells, relative to their limits,
+    and texts are judged by their unknown terms. The distance to the ``n_neighbors``-th nearest training row requires
+    the training rows: neighbour-based and distance-based methods store them; for other methods give
     ``X_train``. Its limit comes from the distances between training rows. A measure that is not available is None, and
     ``missing`` gives the reason.
 
     In normally distributed data a fraction between a third of ``1 − level`` and ``1 − level`` of the new rows exceeds a
-    limit. The limit of SPE is valid for new rows of a table of any shape. The limit of T² is conservative if the axes
-    are poorly determined (few rows, many columns), because new rows then vary less along them than training rows. With
-    categories, T² and SPE of `FAMD` flag rows of rare levels too: in a simulation with levels of 10 % or more, at most
-    0.1 % of the new rows were flagged, and with a level of 1 %, all rows of that level.
+    limit. Where the training rows of the model exceed the limits of T² and SPE for normal rows more often than by
+    chance, as rows of rare levels and skewed columns do, the limits are quantiles of these rows; models of rows in
+    blocks and of earlier versions keep no summary of them. The limit of SPE is valid for new rows of a table of any
+    shape. The limit of T² is conservative if the axes are poorly determined (few rows, many columns), because new rows
+    then vary less along them than training rows.
 
     ``unusual`` lists the columns that make a novel row odd, by the measure that exceeds its limit most: for SPE the
     largest squared residuals, for T² the largest contributions z_j (VΛ⁻¹Vᵀz)_j (Westerhuis et al. 2000), for the

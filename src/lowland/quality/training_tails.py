@@ -24,7 +24,7 @@ from .unusual_columns import standard
 
 Array = Any
 
-_CHANCE = 0.2  # least probability of the training rows under the distribution for normal rows
+_CHANCE = 0.05  # probability for normal rows below which the limit is that of the training rows
 _CHECKED = (0.05, 0.01, 0.001)  # shares at which they are compared, and that of the limit
 _READ_OFF = 10  # rows beyond a quantile that is read off
 
