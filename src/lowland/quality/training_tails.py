@@ -111,7 +111,7 @@ class Cells:
         each = share / count
         normal = f_beyond(each, 1, tails["rows"] - 1) * known[-1]  # of normal numbers with this mean square
         limits = np.maximum(row_tails.beyond(known[:-1], tails["rows"], each), normal) * axes.total
-        return cls(axes, model.number_columns(), limits, turned)
+        return cls(axes, row_tails.number_columns(model), limits, turned)
 
     def ratios(self, block: Array) -> Array:
         """Return the larger of the two ratios of each cell to its limit, (rows, columns)."""

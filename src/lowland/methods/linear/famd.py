@@ -17,8 +17,7 @@ from ...core.random import seed
 from ...rows.mixed_rows import Levels, MixedRows, mixed_rows
 from ...rows.row_source import RowSource, as_rows, has_no_rows
 from ...rows.units import Units, fit_view
-from ..shared.linear_map import LINEAR_UNITS, Compressor, linear_plan
-from ..shared.row_tails import SummarizedRows
+from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan
 from .famd_coding import REMEDY, Layout, MixedInput, decompose, plan_rows
 from .famd_warnings import categories_of, tell_axes, tell_columns
 
@@ -26,7 +25,7 @@ Array = Any
 Column = str | int
 
 
-class FAMD(SummarizedRows):
+class FAMD(LinearReducer):
     """Factor analysis of mixed data: principal components of numeric and categorical columns (Pagès 2004).
 
     Numbers are standardised, and the indicator of each level is divided by the root of its share p, so that a number
@@ -92,6 +91,7 @@ class FAMD(SummarizedRows):
     categorical_columns_: list[int]
     categorical_levels_: list[list[Any]]
     n_samples_: int
+    row_tails_: dict[str, Any]
 
     def __init__(
         self,

@@ -18,8 +18,7 @@ from ...rows.units import Units, distance_power, keep_library, scaled_back
 from ...spectral.component_rules import RULES, check_rule, component_rule
 from ...spectral.rowspace import ROUTES, RowSpace, decompose
 from ...spectral.solved import ComponentRule, Scaling
-from ..shared.linear_map import LINEAR_UNITS, Compressor, check_count, linear_plan, tell, warn_dominant
-from ..shared.row_tails import SummarizedRows
+from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, check_count, linear_plan, tell, warn_dominant
 from . import accumulated, gaussian_model, row_quality
 
 Array = Any
@@ -27,7 +26,7 @@ Array = Any
 _VARIANCES = ("explained_variance_", "spectrum_", "total_variance_", "noise_variance_")
 
 
-class PCA(SummarizedRows):
+class PCA(LinearReducer):
     """Principal component analysis: the orthogonal directions of largest variance (Pearson 1901; Hotelling 1933).
 
     C = (X − 1mᵀ)ᵀ(X − 1mᵀ)/(N − ddof) = V Λ Vᵀ;   y = Vᵀ(x − m);   x̂ = m + V y.
@@ -92,6 +91,7 @@ class PCA(SummarizedRows):
     total_variance_: float
     noise_variance_: float
     n_samples_: int
+    row_tails_: dict[str, Any]
     accumulator_: Accumulator
 
     def __init__(

@@ -18,15 +18,14 @@ from ...rows.row_source import RowSource
 from ...rows.units import Units, scaled_back
 from ...spectral import rowspace
 from ...spectral.solved import ComponentRule, Scaling
-from ..shared.linear_map import LINEAR_UNITS, Compressor, linear_plan, tell, warn_dominant
-from ..shared.row_tails import SummarizedRows
+from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan, tell, warn_dominant
 from . import gaussian_em, gaussian_model
 from .missing_patterns import REMEDY, cost, survey
 
 Array = Any
 
 
-class ProbabilisticPCA(SummarizedRows):
+class ProbabilisticPCA(LinearReducer):
     """A Gaussian of low-rank covariance plus isotropic noise (Tipping & Bishop 1999); fills missing values (NaN).
 
     x = W z + m + ε,  z ~ N(0, I),  ε ~ N(0, σ²I);   σ² = mean of the discarded λ,  W = V (Λ − σ²I)^½.
@@ -92,6 +91,7 @@ class ProbabilisticPCA(SummarizedRows):
     total_variance_: float
     log_likelihood_: float
     n_samples_: int
+    row_tails_: dict[str, Any]
     n_iter_: int
 
     def __init__(

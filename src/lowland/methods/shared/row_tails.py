@@ -9,7 +9,7 @@ have no unit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from ...core import arrays
 from ...rows.mixed_rows import Levels, MixedRows
 from ...rows.object_rows import take
 from ...rows.row_source import RowSource
-from .linear_map import LinearReducer
 
 Array = Any
 
@@ -34,55 +33,45 @@ _FLAT_SHARE = 1e-9  # share of the variance up to which a residual is rounding
 _DISTINCT = 10  # fewest different values of a column of numbers that has a tail
 
 
-class SummarizedRows(LinearReducer):
-    """A linear method with orthonormal axes that keeps a summary of its training rows.
+def summarize(model: Any, rows: RowSource) -> None:
+    """Summarise the rows of a fit of orthonormal axes in ``row_tails_``, for `lowland.quality.novelty`.
 
     Rows that are read in blocks or weighted are not summarised: that would take a further pass.
     """
+    if not getattr(model, "center", True):
+        return
+    V, n = np.asarray(model.components_, dtype=np.float64).T, int(model.n_samples_)
+    if n < max(LEAST_ROWS, V.shape[1] + 3):
+        return
+    Z = _standard_rows(model, rows)
+    if Z is None:
+        return
+    factor = (n - getattr(model, "ddof", 0)) / (n - 1)
+    values = np.asarray(model.eigenvalues_, dtype=np.float64) * factor
+    total = float(model.total_variance_) * factor
+    if total > 0 and values.min() > 0:
+        model.row_tails_ = dict(summary(Z, V, values, total, n, number_columns(model)))
 
-    row_tails_: dict[str, Any]  # "rows", "t2", "spe", "cells": for `lowland.quality.novelty`
-    _summarizes: ClassVar[bool] = True
 
-    def _look_back(self, rows: RowSource) -> None:
-        fitted: Any = self
-        if not self._summarizes or not getattr(self, "center", True):
-            return
-        V, n = np.asarray(fitted.components_, dtype=np.float64).T, int(fitted.n_samples_)
-        if n < max(LEAST_ROWS, V.shape[1] + 3):
-            return
-        Z = self._standard_rows(rows)
-        if Z is None:
-            return
-        factor = (n - getattr(self, "ddof", 0)) / (n - 1)
-        values = np.asarray(fitted.eigenvalues_, dtype=np.float64) * factor
-        total = float(fitted.total_variance_) * factor
-        if total > 0 and values.min() > 0:
-            self.row_tails_ = dict(summary(Z, V, values, total, n, self.number_columns()))
+def _standard_rows(model: Any, rows: RowSource) -> Array | None:
+    """Return some of the training rows, centred and scaled; None where they are not at hand."""
+    layout, codes = getattr(model, "_layout", None), rows
+    if isinstance(rows, MixedRows):  # categories as codes of the levels of the fit
+        codes = rows.coded(Levels(tuple(model.categorical_columns_), tuple(model.categorical_levels_)))
+    sample = sampled(rows, model.components_.shape[1], codes)
+    if sample is None:
+        return None
+    if layout is not None:
+        return np.asarray(layout.standard_map(model.mean_, model.scale_)(sample))
+    Z = np.asarray(sample, dtype=np.float64) - model.mean_
+    scale = getattr(model, "scale_", None)
+    return Z if scale is None else Z / scale
 
-    def _standard_rows(self, rows: RowSource) -> Array | None:
-        """Return some of the training rows, centred and scaled; None where they are not at hand."""
-        fitted: Any = self
-        layout = getattr(self, "_layout", None)
-        sample = sampled(rows, fitted.components_.shape[1], self._codes(rows))
-        if sample is None:
-            return None
-        if layout is not None:
-            return np.asarray(layout.standard_map(fitted.mean_, fitted.scale_)(sample))
-        Z = np.asarray(sample, dtype=np.float64) - fitted.mean_
-        scale = getattr(fitted, "scale_", None)
-        return Z if scale is None else Z / scale
 
-    def _codes(self, rows: RowSource) -> RowSource:
-        """Return rows as numbers, categories as codes of the levels of the fit."""
-        if not isinstance(rows, MixedRows):
-            return rows
-        fitted: Any = self
-        return rows.coded(Levels(tuple(fitted.categorical_columns_), tuple(fitted.categorical_levels_)))
-
-    def number_columns(self) -> Array | None:
-        """Return the places of numbers among standardised columns; None: all."""
-        layout = getattr(self, "_layout", None)
-        return None if layout is None else layout.first[layout.numeric]
+def number_columns(model: Any) -> Array | None:
+    """Return the places of numbers among the standardised columns of a method; None: all."""
+    layout = getattr(model, "_layout", None)
+    return None if layout is None else np.asarray(layout.first[layout.numeric])
 
 
 def sampled(rows: RowSource, width: int, codes: RowSource) -> Array | None:
