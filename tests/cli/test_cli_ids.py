@@ -111,3 +111,18 @@ def test_an_identifier_that_is_reduced_is_told(run: Any, steps: list[str]) -> No
     assert (first.code, said in first.err, "add --id patient_id" in first.err) == (0, True, True)
     for words in (["--id", "patient_id"], ["--drop", "patient_id"], ["--columns", "a,b"]):
         assert said not in run("reduce", "t.csv", *steps, *words, "--out", "m.csv").err
+
+
+@pytest.mark.parametrize("more", [(), ("--stream",)], ids=["memory", "blocks"])
+@pytest.mark.parametrize("data", ["t.csv", "plain.csv"], ids=["both have them", "only the map has them"])
+def test_the_worst_rows_are_called_by_identifiers_of_either_table(run: Any, data: str, more: tuple[str, ...]) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(rng.standard_normal((60, 4)), schema=list("abcd"), orient="row")
+    frame.write_csv("plain.csv")
+    frame.insert_column(0, pl.Series("id", [f"s{i:03d}" for i in range(60)])).write_csv("t.csv")
+    assert run("reduce", "t.csv", "--id", "id", "-o", "map.csv").code == 0
+    done = run("evaluate", data, "map.csv", "--id", "id", "-o", "trust.csv", "--json", *more)
+    assert done.code == 0, done.err
+    assert [row["name"] for row in done.json["worst"]] == [f"s{row['number']:03d}" for row in done.json["worst"]]
+    if data == "t.csv" or not more:
+        assert pl.read_csv("trust.csv")["id"][7] == "s007"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -190,3 +191,27 @@ def test_a_new_row_without_a_category_is_placed_by_an_option(run, mixed, tmp_pat
     kept = run("reduce", mixed, *words, "--missing-category", "mode", "--model", "mode.lowland", "-o", "map.csv")
     assert kept.code == 0
     assert run("transform", "mode.lowland", "gap.csv", "--out", "new.csv").code == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "steps"), [("famd", ()), ("famd", ("--missing", "median")), ("pca", ("--categories", "famd"))]
+)
+def test_report_evaluate_and_compare_measure_in_the_space_of_the_recipe(run, mixed, method, steps):
+    words = ("--id", "name", *steps)
+    if "--missing" in steps:
+        frame = pl.read_csv(mixed).with_columns(
+            pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise("age").alias("age")
+        )
+        frame.write_csv(mixed)
+    done = run("reduce", mixed, "--method", method, *words, "--out", "map.csv", "--report", "map.html")
+    assert done.code == 0, done.err
+    measures = run("evaluate", mixed, "map.csv", *words, "--json").json["measures"]
+    whole = ("--held-out", "0", "--budget", "1min", "--quality-neighbors", "10", "--record", "record.json")
+    assert run("compare", mixed, "--methods", f"{method},classical_mds", *words, *whole).code == 0
+    candidates = json.loads(Path("record.json").read_text())["candidates"]
+    local = next(row for row in candidates if row["method"] == method)["criteria"]["local"]["training"]
+    trust, kept = (measures[name]["value"] for name in ("trustworthiness", "continuity"))
+    assert local["trustworthiness"] == pytest.approx(trust, rel=1e-9)
+    assert local["continuity"] == pytest.approx(kept, rel=1e-9)
+    text = re.sub(r"<[^>]*>", "", Path("map.html").read_text())
+    assert f"(trustworthiness {trust:.3f}, continuity {kept:.3f}" in text.replace("\n", " ")

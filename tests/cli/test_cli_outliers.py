@@ -101,17 +101,20 @@ def test_transform_flags_rows_that_the_model_has_not_seen_the_like_of(run: Run, 
     done = run("transform", "m.lowland", far, "--flag", "--id", "site", "--out", "new.csv")
     assert done.code == 0
     made = pl.read_csv("new.csv")
-    assert made.columns == ["site", "pca0", "t2", "spe", "novel", "unusual"]
+    assert made.columns == ["site", "pca0", "t2", "spe", "cell", "novel", "unusual"]
     assert made.filter(pl.col("novel") == 1)["site"].to_list() == ["site4"]
     assert "1 of 80 rows is unlike the training rows" in done.err
-    assert "distance is not measured: PCA stores no training rows" in done.err
+    assert (
+        "rows are judged by t2, spe and cell; distance is not available: PCA stores no training rows; to measure the "
+        "distance to them, fit a method that stores them, such as Isomap"
+    ) in done.err
     plain = run("transform", "m.lowland", far, "--id", "site", "--out", "plain.csv")
     assert pl.read_csv("plain.csv").equals(made.select("site", "pca0"))
     assert "outside" not in plain.err
     found = run("transform", "m.lowland", far, "--flag", "--out", "new.csv", "--json").json
     assert found["novel"] == 1
-    assert found["columns"] == ["pca0", "t2", "spe", "novel", "unusual"]
-    assert set(found["limits"]) == {"t2", "spe"}
+    assert found["columns"] == ["pca0", "t2", "spe", "cell", "novel", "unusual"]
+    assert set(found["limits"]) == {"t2", "spe", "cell"}
     assert run("transform", "m.lowland", far, "--out", "new.csv", "--json").json["novel"] is None
 
 
@@ -167,7 +170,10 @@ def test_flagged_rows_are_called_by_their_line_and_what_is_missing_has_a_way_out
     assert run("reduce", "old.csv", "--components", 1, "--out", "flat.csv", "--model", "m.lowland").code == 0
     done = run("transform", "m.lowland", far, "--flag", "--out", "new.csv")
     assert "1 of 80 rows is unlike the training rows: line 6." in done.err
-    assert "PCA stores no training rows; use a method that stores them, such as Isomap" in done.err
+    assert (
+        "PCA stores no training rows; to measure the distance to them, fit a method that stores them, such as Isomap"
+        in done.err
+    )
     assert "novelty" not in done.err
     named = run("transform", "m.lowland", far, "--flag", "--id", "site", "--out", "new.csv", "--json").json
     assert named["summary"].endswith("unlike the training rows: site4. Unusual in it: b = 20.")
@@ -180,7 +186,7 @@ def test_columns_are_told_as_the_file_has_them(run: Run, far: Path) -> None:
     words = ("reduce", far, "--components", 1, "--out", "flat.csv", "--model", "m.lowland")
     assert run(*words).code == 0
     done = run("transform", "m.lowland", "named.csv", "--flag", "--keep-columns", "--out", "new.csv", "--json").json
-    assert done["columns"] == ["pca0", "t2", "spe", "novel_1", "unusual"]
+    assert done["columns"] == ["pca0", "t2", "spe", "cell", "novel_1", "unusual"]
     assert pl.read_csv("new.csv").columns == ["site", "a", "b", "novel", *done["columns"]]
     again = run("transform", "m.lowland", "new.csv", "--keep-columns", "--out", "twice.csv", "--json").json
     assert again["columns"] == ["pca0_1"]

@@ -100,7 +100,7 @@ def test_wrong_use_is_told(run: Run, docs: Path, options: list[str], code: int, 
 def test_texts_cannot_be_restored_and_no_command_proposes_it(run: Run, docs: Path) -> None:
     words = ["reduce", docs, "--text", "body", "--texts", "tfidf", "--method", "truncated_svd", "--id", "number"]
     made = run(*words, "--out", "map.csv", "--model", "m.lowland", "--report", "r.html")
-    assert "next: lowland transform m.lowland NEW.jsonl --id number --out new-map.csv" in made.err
+    assert "next: lowland transform m.lowland NEW.jsonl --id number --flag --out new-map.csv" in made.err
     assert "restored.csv" not in run("transform", "m.lowland", docs, "--out", "new.csv").err
     refused = run("inverse", "m.lowland", "map.csv")
     assert refused.code == 2

@@ -92,7 +92,7 @@ def test_novelty(frame, famd, kind):
     assert quality.novelty(model, odd_rows(new), frame).novel.mean() > 0.5
     assert set(found.limits) >= {"distance"}
     if "isomap" not in kind:
-        assert set(found.limits) == {"t2", "spe", "distance"}
+        assert set(found.limits) == {"t2", "spe", "distance", "cell"}
     for i in (0, 7):
         one = quality.novelty(model, new[i : i + 1], frame)
         np.testing.assert_allclose(one.distance[0], found.distance[i], rtol=1e-9)

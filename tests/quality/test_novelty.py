@@ -20,9 +20,9 @@ from sample_tables import plane
 def test_of_new_rows_like_the_old_about_the_stated_share_is_novel(options: dict) -> None:
     model = lowland.PCA(2, **options).fit(plane(2000))
     found = novelty(model, plane(20_000, seed=1), level=0.99)
-    assert set(found.limits) == {"t2", "spe"}
+    assert set(found.limits) == {"t2", "spe", "cell"}
     assert 0.006 < found.novel.mean() < 0.014
-    assert np.mean(found.t2 > found.limits["t2"]) == pytest.approx(0.005, abs=0.003)
+    assert np.mean(found.t2 > found.limits["t2"]) == pytest.approx(0.01 / 3, abs=0.002)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_t2_and_spe_are_told_apart() -> None:
     assert found.spe == pytest.approx([0, 0, 25], abs=1e-6)
     assert found.novel.tolist() == [False, True, True]
     assert found.sentence.startswith("2 of 3 rows are unlike the training rows")
-    assert found.table().columns == ["t2", "spe", "novel", "unusual"]
-    ways = "give them as X_train=… or use a method that stores them, such as Isomap"
+    assert found.table().columns == ["t2", "spe", "cell", "novel", "unusual"]
+    ways = "to measure the distance to them, give them as X_train=… or fit a method that stores them, such as Isomap"
     assert found.missing == {"distance": f"PCA stores no training rows; {ways}"}
 
 

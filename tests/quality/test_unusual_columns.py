@@ -118,7 +118,7 @@ def test_recipes_name_the_columns_of_the_table(method: object, options: dict) ->
 
 @pytest.mark.parametrize("categories", ["one-hot", "famd"])
 def test_a_rare_level_is_named_with_its_category(categories: str) -> None:
-    table = patients(400).drop("admitted").with_columns(ward=pl.Series(["rare"] + ["a", "b", "b"] * 133))
+    table = patients(400).drop("admitted", "crp").with_columns(ward=pl.Series(["rare"] + ["a", "b", "b"] * 133))
     scale = "standard" if categories == "one-hot" else None
     model = lowland.recipe(lowland.PCA(2), categories=categories, scale=scale).fit(table)
     odd = novelty(model, table[:1]).unusual[0][0]
@@ -126,7 +126,7 @@ def test_a_rare_level_is_named_with_its_category(categories: str) -> None:
 
 
 def test_famd_names_categories_with_their_level() -> None:
-    table = patients(400).drop("admitted").with_columns(ward=pl.Series(["rare"] * 2 + ["a", "b"] * 199))
+    table = patients(400).drop("admitted", "crp").with_columns(ward=pl.Series(["rare"] + ["a", "b", "b"] * 133))
     found = novelty(lowland.FAMD(2).fit(table), table[:1])
     assert found.novel[0]
     assert (found.unusual[0][0].column, found.unusual[0][0].value) == ("ward", "rare")

@@ -50,7 +50,8 @@ Flag = Annotated[
     bool,
     Parameter(
         help="Add columns that show how unlike the training rows each row is. Measures that the model can compute: t2 "
-        "(Hotelling's T² along the axes), spe (squared residual from their plane), distance (to the training rows). "
+        "(Hotelling's T² along the axes), spe (squared residual from their plane), distance (to the training rows), "
+        "cell (largest deviation of a single number, relative to its limit). "
         "novel is 1 if one of them exceeds its limit; unusual lists the columns responsible, with their values (not in "
         "files that hold only numbers). All are empty for rows with missing values.",
         show_default=False,
@@ -219,8 +220,14 @@ def _novelty(fitted: Reducer, steps: Pipeline | None, given: Input) -> Novelty:
     found = replace(found, missing={name: in_words(why) for name, why in found.missing.items()})
     for reason in dict.fromkeys(found.missing.values()):
         lacking = [name for name, why in found.missing.items() if why == reason]
-        note(f"{' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not measured: {reason}")
+        without = f"{_listed(lacking)} {'is' if len(lacking) == 1 else 'are'} not available"
+        note(f"rows are judged by {_listed(list(found.limits))}; {without}: {reason}")
     return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence, such as "t2, spe and cell"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _flagged(frame: pl.DataFrame, found: Novelty, *, text: bool) -> pl.DataFrame:

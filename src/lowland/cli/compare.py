@@ -187,7 +187,7 @@ def compare(
     _check_options(wanted, prefer, target, again)
     metric, methods = parameters.get("metric", "euclidean"), parameters.get("methods", "auto")
     steps = chosen.recipe.needed
-    text = (methods == "auto" or "famd" in methods) and not steps
+    text = "famd" in methods and chosen.recipe.keeps_categories if steps else methods == "auto" or "famd" in methods
     if steps and again is not None:
         note("the steps before the method are fitted again to the same rows")
     if again is not None:
@@ -224,12 +224,14 @@ def _read(data: Path, columns: TableOptions, keep: KeepOptions, metric: str, tex
     Columns of mostly unique text or with missing values are left out with a note, unless --columns is given. If only
     numbers remain, the rows are one array, as without text: the fingerprint in a record depends on it.
     """
-    given = read_input(data, columns, keep, pairwise=metric == "precomputed", categories=text)
-    warn_of_square(given)
     from ..data.table import not_numeric
+    from ..methods.linear.famd import FAMD
     from ..rows.row_source import RowSource
 
-    if given.table is None or given.names is None or isinstance(given.rows, RowSource):
+    coder = FAMD() if text else None
+    given = read_input(data, columns, keep, method=coder, pairwise=metric == "precomputed", categories=text)
+    warn_of_square(given)
+    if given.steps is not None or given.table is None or given.names is None or isinstance(given.rows, RowSource):
         return given
     frame = given.table.frame.select(given.names)
     texts = [name for name, kind in frame.schema.items() if not_numeric(kind) is not None]

@@ -134,7 +134,7 @@ def _in_memory(asked: _Call) -> Answer:
         table, names = map_of(data, embedding, options.x, options.y, chosen.reading, options.id)
         Y = coordinates(table, names)
     chosen_axes(drawing.axes, names)
-    coded = is_coded(names, options) and not chosen.recipe.needed
+    coded = is_coded(names, options) and chosen.recipe.keeps_categories
     given = _read_data(data, chosen, options, coded)
     by = matching_column(given, table, options.id)
     order = matched_rows(given, table, by)
@@ -143,6 +143,9 @@ def _in_memory(asked: _Call) -> Answer:
     request = _MeasureRequest(options, asked.anchors, each=out is not None, coded=coded)
     Y = Y[order]
     found, points = _measure(given, Y, labels, request)
+    if options.id is not None and given.id is None and options.id in table.names:  # only the map has identifiers
+        ids = table.column(options.id).gather(order).to_list()
+        given = replace(given, id=options.id, named=["" if value is None else str(value) for value in ids])
     named = row_names(given)
     if out is not None:
         _write(out, points, given, options)
@@ -215,12 +218,15 @@ class _MeasureRequest:
 
 
 def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categories: bool) -> Input:
+    from ..methods.linear.famd import FAMD
+
     square = options.metric == "precomputed"
     given = read_input(
         path,
         columns,
         lambda names: _known(names, options),
         pairwise=square,
+        method=FAMD() if categories else None,
         categories=categories,
         id=options.id,
     )
@@ -258,7 +264,8 @@ def _measure(given: Input, Y: Any, labels: pl.Series | None, request: _MeasureRe
         if request.coded:
             from ..quality.spaces import famd_axes
 
-            X, space = famd_axes(rows).transform(rows), f"the columns of {given.source} as FAMD codes them"
+            after = "" if given.steps is None else f" after the steps {', '.join(given.steps.named_steps)}, and"
+            X, space = famd_axes(rows).transform(rows), f"the columns of {given.source}{after} as FAMD codes them"
         elif given.steps is not None:
             space = _space(given)
         found = report(
@@ -299,6 +306,9 @@ def _write(out: Path, points: Pointwise, given: Input, options: TrustOptions) ->
         if name is not None and given.table is not None and name in given.table.names:
             frame = frame.rename({name: f"{name}_1"}) if name in frame.columns else frame
             frame = frame.insert_column(0, given.table.column(name))
+        elif name is not None and name == given.id and given.named is not None:
+            frame = frame.rename({name: f"{name}_1"}) if name in frame.columns else frame
+            frame = frame.insert_column(0, pl.Series(name, given.named))
     write_table(out, frame)
 
 

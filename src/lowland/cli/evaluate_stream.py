@@ -67,10 +67,13 @@ class StreamedReport:
     names: list[str]
     by: str | None
     known: Sequence[str]
+    ids: Mapping[int, str] | None = None  # of the least reliable rows, if only the map has identifiers
 
     def row_names(self) -> Mapping[int, str]:
         """Return the names of the least reliable rows: their identifiers, or their numbers."""
         numbers = [point.number for point in self.found.worst]
+        if self.ids is not None:
+            return {number: self.ids[number] for number in numbers}
         if self.given.id_scan is None:
             return {number: f"row {number}" for number in numbers}
         ids = rows_of_column(self.given.id_scan, str(self.given.id), sorted(numbers))
@@ -147,7 +150,10 @@ def report_in_blocks(
         note(found.scope)
     elif found.n < given.shape[0]:
         note(found.warnings[0])
-    return StreamedReport(found, given, map.names, by, known)
+    worst, ids = {point.number for point in found.worst}, None
+    if options.id is not None and id is None and options.id in map.columns:
+        ids = {row: str(value) for row, value in enumerate(map.column(options.id)) if row in worst}
+    return StreamedReport(found, given, map.names, by, known, ids)
 
 
 def _map(data: Path, embedding: Path | None, columns: TableOptions, options: TrustOptions) -> ScannedMap:

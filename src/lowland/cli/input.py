@@ -43,6 +43,7 @@ class Input:
     warnings: Sequence[str] = ()  # of the steps
     scanned: bool = False  # the rows are read in blocks
     id_scan: Any = None  # the identifiers of such rows
+    named: list[str] | None = None  # names of the rows from another table
 
     def locate(self, error: ValueError) -> Message:
         """Return the message of an error with its place in the file (line, column name) instead of array indices."""
@@ -70,6 +71,8 @@ class Input:
 
     def labels(self) -> list[str] | None:
         """Return a name for each row: its identifier, or for a square matrix its column name; None without names."""
+        if self.named is not None:
+            return self.named
         if self.table is None:
             return None
         if self.id is not None:

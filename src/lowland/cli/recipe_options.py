@@ -110,6 +110,11 @@ class RecipeOptions:
         return self != RecipeOptions()
 
     @property
+    def keeps_categories(self) -> bool:
+        """Whether categories reach the method, so that FAMD can code them."""
+        return all(option is None for option in (self.texts, self.categories, self.normalize, self.pre))
+
+    @property
     def sets_units(self) -> bool:
         """Whether a step decides how much each column counts, so that --scale is no remedy any more."""
         return (

@@ -22,19 +22,21 @@ from ..rows.row_source import RowSource, as_rows
 from .checks import check_level, check_neighbors, row_names
 from .limits import hotelling
 from .neighbor_distance import ALL, NeighborSearch, divided, neighbor_search, sample
-from .novel_texts import without_terms
+from .novel_texts import summarized_texts, terms_limit, without_terms
 from .novelty_axes import axes_of, differences_before, method_before, no_residual
 from .novelty_result import NAMES, Novelty
-from .robust_pca import judging, residual
+from .robust_pca import RobustAxes, judging, residual
 from .spaces import naming
-from .unusual_columns import Explainer, Factors, differences_between, factors_along, factors_off
+from .training_tails import Cells, spe_limit, t2_limit, tails_of
+from .unseen_levels import unseen_levels
+from .unusual_columns import LISTED, Explainer, Factors, UnusualColumn, differences_between, factors_along, factors_off
 
 Array = Any
 
 _GIVE = Remedies(
     Message("give them as ", Setting("X_train", Code("…"))),
-    "use a method that stores them, such as Isomap",
-    before="; ",
+    "fit a method that stores them, such as Isomap",
+    before="; to measure the distance to them, ",
 )
 _TAIL_QUANTILE = 0.9  # above this quantile the training rows' distances are extrapolated by an exponential tail
 
@@ -52,16 +54,18 @@ def novelty(
     """Measure how unlike the training rows of a model new rows are.
 
     T² = Σ y_j²/λ_j (along the principal axes) and SPE = ‖x − x̂‖² (residual from them) require a model with principal
-    axes and variances: `PCA` or `ProbabilisticPCA`. The distance to the ``n_neighbors``-th nearest training row
-    requires the training rows: neighbour-based and distance-based methods store them; for other methods give
+    axes and variances: `PCA`, `ProbabilisticPCA` or `FAMD`. These also judge single cells, relative to their limits,
+    and texts are judged by their unknown terms. The distance to the ``n_neighbors``-th nearest training row requires
+    the training rows: neighbour-based and distance-based methods store them; for other methods give
     ``X_train``. Its limit comes from the distances between training rows. A measure that is not available is None, and
     ``missing`` gives the reason.
 
     In normally distributed data a fraction between a third of ``1 − level`` and ``1 − level`` of the new rows exceeds a
-    limit. The limit of SPE is valid for new rows of a table of any shape. The limit of T² is conservative if the axes
-    are poorly determined (few rows, many columns), because new rows then vary less along them than training rows. With
-    categories, T² and SPE of `FAMD` flag rows of rare levels too: in a simulation with levels of 10 % or more, at most
-    0.1 % of the new rows were flagged, and with a level of 1 %, all rows of that level.
+    limit. Where the training rows of the model exceed the limits of T² and SPE for normal rows more often than by
+    chance, as rows of rare levels and skewed columns do, the limits are quantiles of these rows; models of rows in
+    blocks and of earlier versions keep no summary of them. The limit of SPE is valid for new rows of a table of any
+    shape. The limit of T² is conservative if the axes are poorly determined (few rows, many columns), because new rows
+    then vary less along them than training rows.
 
     ``unusual`` lists the columns that make a novel row odd, by the measure that exceeds its limit most: for SPE the
     largest squared residuals, for T² the largest contributions z_j (VΛ⁻¹Vᵀz)_j (Westerhuis et al. 2000), for the
@@ -96,8 +100,8 @@ def novelty(
     >>> X = rng.standard_normal((200, 1)) @ [[3.0, 2.0, 1.0]] + 0.1 * rng.standard_normal((200, 3))
     >>> found = novelty(lowland.PCA(1).fit(X), [[3.0, 2.0, 1.0], [60.0, 40.0, 20.0], [0.0, 0.0, 2.0]])
     >>> found.novel.tolist(), found.missing
-    ([False, True, True], {'distance': 'PCA stores no training rows; give them as X_train=… or use a \
-method that stores them, such as Isomap'})
+    ([False, True, True], {'distance': 'PCA stores no training rows; to measure the distance to them, \
+give them as X_train=… or fit a method that stores them, such as Isomap'})
     >>> bool(found.spe[2] > found.limits["spe"]), bool(found.t2[2] > found.limits["t2"])
     (True, False)
     >>> [str(odd) for odd in found.unusual[2]]
@@ -156,7 +160,10 @@ def novelty_after(
         axes = axes_of(first)
         near = _near(model, X_train, n_neighbors, pre)
         why = axes if isinstance(axes, str) else no_residual(axes, type(first).__name__)
-        available = (not isinstance(axes, str)) + (why is None) + (not isinstance(near, str))
+        cells_of = _summarized(steps, first, axes)
+        available = (not isinstance(axes, str)) + (why is None) + (not isinstance(near, str)) + (cells_of is not None)
+        texts = summarized_texts(steps, table)
+        available += texts is not None
         if available == 0:
             assert isinstance(near, str)
             without = Phrase("", f"{', or' if ';' in near else ';'} leave --flag out")
@@ -169,8 +176,9 @@ def novelty_after(
             missing |= {"t2": axes, "spe": axes}
         else:
             work.append(judging(axes))
-            spe_limit = np.inf if why is not None else residual(axes).beyond(share)
-            limits |= {"t2": hotelling(axes.k, axes.n).beyond(share), "spe": spe_limit}
+            tails = tails_of(first)
+            limits["t2"] = t2_limit(tails, axes, hotelling(axes.k, axes.n), share)
+            limits["spe"] = np.inf if why is not None else spe_limit(tails, axes, residual(axes), share)
             factors |= {"t2": factors_along(axes), "spe": factors_off(axes)}
         if isinstance(near, str):
             missing["distance"] = near
@@ -179,6 +187,10 @@ def novelty_after(
             limits["distance"] = near.limit(share, random_state)
             if near.difference is not None:
                 factors["distance"] = near.factors
+        if cells_of is not None:
+            cells = cells_of(share)
+            work.append(cells.largest)
+            limits["cell"], factors["cell"] = 1.0, cells.factors
         explainer = Explainer(limits, factors, _origins(steps, first, rows))
         found = arrays.to_numpy(
             rows.map_blocks(lambda block: _measured(block, work, explainer), len(limits) + explainer.width, np.float64)
@@ -192,10 +204,41 @@ def novelty_after(
     novel = without_terms(steps, table, len(measures))
     for name, column in values.items():
         novel |= column > limits[name]
-    t2, spe, distance = (values.get(name) for name in NAMES)
+    told: list[str] = []
+    if texts is not None:
+        values["terms"], told = texts.unfamiliar(table)
+        limits["terms"] = terms_limit(texts, share)
+        far = values["terms"] > limits["terms"]
+        novel |= far
+        odd_texts = {i: UnusualColumn(texts.names_in_[0], told[i], "terms", 1.0) for i in np.flatnonzero(far).tolist()}
+        unusual = tuple((odd_texts[i], *odd)[:LISTED] if i in odd_texts else odd for i, odd in enumerate(unusual))
+    levels = unseen_levels(steps, model, given, len(measures)) if _is_table(given) else {}
+    novel[list(levels)] = True
+    unusual = tuple((*levels.get(i, ()), *odd)[:LISTED] for i, odd in enumerate(unusual))
+    t2, spe, distance, cell, terms = (values.get(name) for name in NAMES)
     called = row_names(names, given, len(measures), "novelty")
     judged = ~np.isnan(measures).any(axis=1)
-    return Novelty(t2, spe, distance, limits, missing, novel, judged, level, called, unusual)
+    return Novelty(t2, spe, distance, limits, missing, novel, judged, level, called, unusual, cell, terms)
+
+
+def _summarized(steps: Sequence[Any], model: Any, axes: RobustAxes | str) -> Callable[[float], Cells] | None:
+    """Return the function of a share to the limits of single cells, of the columns before FAMD as an encoder; or None.
+
+    They come from the summary of the training rows that PCA, FAMD and ProbabilisticPCA keep.
+    """
+    encoder = getattr(steps[-1], "encoder_", None) if len(steps) else None
+    turned = None if encoder is None else np.asarray(encoder.components_, dtype=np.float64)
+    holder, axes = (model, axes) if encoder is None else (encoder, axes_of(encoder))
+    if isinstance(axes, str) or Cells.of(holder, axes, 0.001, turned) is None:
+        return None
+    about = axes
+
+    def limited(share: float) -> Cells:
+        found = Cells.of(holder, about, share, turned)
+        assert found is not None
+        return found
+
+    return limited
 
 
 def _is_table(X: Any) -> bool:
@@ -242,6 +285,8 @@ def _in_last_step(model: Any, X: Any, X_train: Any) -> tuple[Sequence[Any], Any,
 
 def _measured(block: Array, work: Sequence[Callable[[Array], Array]], explainer: Explainer) -> Array:
     """Return the measures of a block as columns, NaN for rows with missing values, and their explanations."""
+    if not work:  # texts are judged by their terms alone
+        return np.full((block.shape[0], explainer.width), -1.0)
     gaps = None if sp.issparse(block) else np.isnan(arrays.to_numpy(block)).any(axis=1)
     if gaps is None or not gaps.any():
         measures = np.column_stack([measure(block) for measure in work])
@@ -368,7 +413,7 @@ def _without_rows(model: Reducer) -> str | None:
 
 def can_judge(model: Reducer, steps: Sequence[Any] = ()) -> bool:
     """Return whether a fitted method, after fitted steps, can tell rows that are unlike its training rows."""
-    if method_before(steps) is not None:
+    if method_before(steps) is not None or (len(steps) and hasattr(steps[0], "unfamiliar_")):
         return True
     return not isinstance(axes_of(model), str) or _without_rows(model) is None
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Array = Any
 
-NAMES = ("t2", "spe", "distance")
+NAMES = ("t2", "spe", "distance", "cell", "terms")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,11 @@ class Novelty:
     unusual : tuple
         For each row the columns that make it novel, at most three: ``column``, ``value``, ``measure`` and ``share``,
         the column's share of the measure. Empty for rows that are not novel.
+    cell : array (N,) or None
+        The largest squared deviation of a single number from the mean or from its prediction by the other columns,
+        relative to its limit; None if not available.
+    terms : array (N,) or None
+        Of texts, by how many standard errors the share of terms that the training texts do not have exceeds theirs.
     """
 
     t2: Array | None
@@ -54,6 +59,8 @@ class Novelty:
     level: float
     names: tuple[str, ...] | None = None
     unusual: tuple[tuple[UnusualColumn, ...], ...] = ()
+    cell: Array | None = None
+    terms: Array | None = None
 
     @property
     def sentence(self) -> str:

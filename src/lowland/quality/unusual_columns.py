@@ -21,7 +21,8 @@ LISTED = 3  # most columns listed for a row
 _ENOUGH = 0.8  # share of a measure after which no further columns are listed
 _WIDTH = 1 + 3 * LISTED  # of an explanation: measure; column, share and value of each listed column
 _ENTRIES_AT_ONCE = 1 << 21  # entries of rows explained at a time
-_SQUARED = ("t2", "spe")  # measures that are squares already
+_SQUARED = ("t2", "spe", "cell")  # measures that are squares already
+_LAST = "cell"  # explains only rows that exceed no other limit: it names columns that a sum over columns hides
 _BY_COLUMN = ("euclidean", "sqeuclidean", "seuclidean", "cityblock", "cosine")
 
 
@@ -46,7 +47,7 @@ def factors_along(axes: RobustAxes) -> Factors:
     V = axes.directions / np.where(axes.variances > 0, axes.variances, np.inf)
 
     def factors(block: Array) -> tuple[Array, Array]:
-        Z = _standard(block, axes)
+        Z = standard(block, axes)
         return Z, (Z @ V) @ axes.directions.T
 
     return factors
@@ -56,14 +57,16 @@ def factors_off(axes: RobustAxes) -> Factors:
     """Return the function to the residuals z − VVᵀz, twice: their squares add up to SPE."""
 
     def factors(block: Array) -> tuple[Array, Array]:
-        Z = _standard(block, axes)
+        Z = standard(block, axes)
         left = Z - (Z @ axes.directions) @ axes.directions.T
         return left, left
 
     return factors
 
 
-def _standard(block: Array, axes: RobustAxes) -> Array:
+def standard(block: Array, axes: RobustAxes) -> Array:
+    """Return rows of a block, centred and scaled."""
+    block = block.toarray() if sp.issparse(block) else arrays.to_numpy(block)
     Z = block - axes.mean
     return Z if axes.scale is None else Z / axes.scale
 
@@ -112,6 +115,10 @@ class Explainer:
         power = np.array([1 if name in _SQUARED else 2 for name in self.limits])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratios = np.where(measures > limits, (measures / limits) ** power, 0.0)
+        if _LAST in self.limits:
+            place = list(self.limits).index(_LAST)
+            others = np.delete(ratios, place, axis=1).max(axis=1, initial=0.0)
+            ratios[others > 0, place] = 0.0
         worst = np.where(ratios.max(axis=1, initial=0.0) > 0, ratios.argmax(axis=1), -1)
         step = max(1, _ENTRIES_AT_ONCE // max(1, block.shape[1]))
         for number, name in enumerate(self.limits):

@@ -72,9 +72,11 @@ def mixed_rows(
         raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
     carrier = X if hasattr(X, "columns") and not type(X).__module__.startswith("pyarrow") else None
     copied = 8 * table.n_rows * len(table.columns) if isinstance(X, list | tuple) else 0
-    return MixedRows(
+    source = MixedRows(
         lambda: _cuts(table), table, chosen, n_rows=table.n_rows, carrier=carrier, copied=copied, missing=missing
     )
+    source.in_memory = True
+    return source
 
 
 def mixed_blocks(blocks: Iterable[Any] | Callable[[], Iterable[Any]], n_rows: int | None = None) -> MixedRows | None:

@@ -96,6 +96,7 @@ class MixedRows(RowSource):
         self.numeric = rest_of(first, categorical)
         self.dtype = columns.precision(first, self.numeric)
         self.all_columns: Callable[[], Iterable[Any]] | None = None  # original blocks, for other columns
+        self.in_memory = False  # whether a further pass reads no file
         self._found: Learned | None = None
 
     @property

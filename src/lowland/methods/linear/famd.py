@@ -91,6 +91,7 @@ class FAMD(LinearReducer):
     categorical_columns_: list[int]
     categorical_levels_: list[list[Any]]
     n_samples_: int
+    row_tails_: dict[str, Any]
 
     def __init__(
         self,
@@ -158,7 +159,7 @@ class FAMD(LinearReducer):
     def coded(self, X: Any) -> Array:
         """Return the coded rows z, (N, C): columns as in ``coded_names_``; their Euclidean distances are FAMD's own."""
         layout, model = self._layout, fit_view(self)  # z has no unit
-        work = layout.row_map(np.diag(1.0 / model.scale_), model.mean_)
+        work = layout.standard_map(model.mean_, model.scale_)
         return arrays.to_numpy(model._rows(X, reset=False).map_blocks(work, layout.width, np.float64))
 
     def residual(self, X: Any) -> Array:

@@ -151,6 +151,10 @@ class Layout:
 
         return place
 
+    def standard_map(self, mean: Array, scale: Array) -> Callable[[Array], Array]:
+        """Return the map of blocks of numbers and codes to (c − mean)/scale, c being the coded row."""
+        return self.row_map(np.diag(1.0 / scale), mean)
+
     def decoded(self, coded: Array) -> Array:
         """Return numbers and codes of levels of coded rows: a category has the level of its largest value."""
         coded = arrays.to_numpy(coded)

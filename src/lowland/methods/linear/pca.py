@@ -91,6 +91,7 @@ class PCA(LinearReducer):
     total_variance_: float
     noise_variance_: float
     n_samples_: int
+    row_tails_: dict[str, Any]
     accumulator_: Accumulator
 
     def __init__(

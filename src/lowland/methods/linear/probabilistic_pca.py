@@ -91,6 +91,7 @@ class ProbabilisticPCA(LinearReducer):
     total_variance_: float
     log_likelihood_: float
     n_samples_: int
+    row_tails_: dict[str, Any]
     n_iter_: int
 
     def __init__(

@@ -20,6 +20,7 @@ from .rules import StopWords
 from .step import Step
 from .text_weights import FEATURES, global_weights, weighted
 from .training_rows import Passes, TrainingRows
+from .unfamiliar_terms import excess_of_unknown, summary, weight_of_unknown
 from .words import words
 
 Array = Any
@@ -103,6 +104,7 @@ class EncodeTexts(Step):
     weights_: Array
     n_texts_: int
     buckets_: Array | None
+    unfamiliar_: dict[str, Any]  # of the training texts: see `unfamiliar_terms`
 
     def __init__(
         self,
@@ -144,11 +146,15 @@ class EncodeTexts(Step):
         names = None if self.hashing else vectorizer.get_feature_names_out()
         self.buckets_ = keep if self.hashing else None
         self.names_out_ = [f"#{b}" for b in keep] if names is None else names[keep].tolist()
-        counts = counts if len(keep) == counts.shape[1] else sp.csr_array(counts[:, keep])
+        whole, counts = counts, counts if len(keep) == counts.shape[1] else sp.csr_array(counts[:, keep])
         counts.sort_indices()
         self.n_texts_, self.weights_ = counts.shape[0], global_weights(counts, self.features)
         rows = weighted(counts, self.features, self.weights_, self._row_norm)
         self._check_rows(rows)
+        unit = weight_of_unknown(self.features, self.n_texts_)
+        found = summary(whole, keep, self.weights_, unit, self._least(self.n_texts_))
+        if found is not None:
+            self.unfamiliar_ = dict(found)
         return rows
 
     def encode(self, texts: Iterable[str]) -> Any:
@@ -160,6 +166,24 @@ class EncodeTexts(Step):
             counts = sp.csr_array(counts[:, self.buckets_])
         counts.sort_indices()
         return weighted(counts, self.features, self.weights_, self._row_norm)
+
+    def unfamiliar(self, X: Any) -> tuple[Array, list[str]]:
+        """Return by how much the unknown terms of each text exceed those of training texts; and them, in words."""
+        analyze, told = self._new_vectorizer(None).build_analyzer(), self.unfamiliar_
+        texts = _texts(self._rows(X)[0])
+        if not hasattr(self, "_vectorizer"):
+            self.encode([])
+        counts = sp.csr_array(self._vectorizer.transform(texts))
+        counts = counts if self.buckets_ is None else sp.csr_array(counts[:, self.buckets_])
+        sizes = np.array([len(analyze(text)) for text in texts], dtype=np.float64)
+        unknown, unit = sizes - counts.sum(axis=1), weight_of_unknown(self.features, self.n_texts_)
+        known = counts @ self.weights_
+        found = excess_of_unknown(known, unit * unknown, unit, told["mean"], told["variance"])
+        return found, [f"{u:,.0f} of {count(int(n), 'term')} unknown" for u, n in zip(unknown, sizes, strict=True)]
+
+    def _least(self, n: int) -> float:
+        """Return in how many of n texts a term must occur."""
+        return float(self.min_df if isinstance(self.min_df, (int, np.integer)) else self.min_df * n)
 
     @property
     def _row_norm(self) -> str | None:
