@@ -8,6 +8,14 @@ from scipy.spatial.distance import pdist, squareform
 
 import lowland
 from lowland import quality
+from lowland.quality import keep_row_tails
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tails():
+    """Fits keep the tails of their rows."""
+    with keep_row_tails():
+        yield
 
 
 def mixed(seed, n):

@@ -10,10 +10,18 @@ import scipy.sparse as sp
 
 import lowland
 from lowland.core.errors import DataError
+from lowland.quality import keep_row_tails
 from lowland.quality.limits import residual_law
 from lowland.quality.novelty_detection import novelty
 from lowland.quality.residuals import as_new, new_law
 from sample_tables import plane
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tails():
+    """Fits keep the tails of their rows."""
+    with keep_row_tails():
+        yield
 
 
 @pytest.mark.parametrize("options", [{}, {"scale": True}, {"whiten": True}, {"ddof": 0}, {"solver": "krylov"}])

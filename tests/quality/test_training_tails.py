@@ -13,9 +13,17 @@ from sklearn.datasets import load_wine
 import lowland
 from lowland.core.errors import UnitsWarning
 from lowland.methods.shared.row_tails import ranks
-from lowland.quality import novelty
+from lowland.quality import keep_row_tails, novelty
 from lowland.quality.limits import hotelling
 from lowland.quality.training_tails import Quantiles
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tails():
+    """Fits keep the tails of their rows."""
+    with keep_row_tails():
+        yield
+
 
 CITIES = [f"c{i}" for i in range(60)]
 SHARES = 0.8 ** np.arange(60) / np.sum(0.8 ** np.arange(60))  # the rarest: one row in several hundred thousand

@@ -7,7 +7,14 @@ import polars as pl
 import pytest
 
 import lowland
-from lowland.quality import novelty
+from lowland.quality import keep_row_tails, novelty
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tails():
+    """Fits keep the tails of their rows."""
+    with keep_row_tails():
+        yield
 
 
 @pytest.mark.parametrize("model", ["famd", "encoded", "one-hot"])

@@ -11,8 +11,15 @@ import scipy.sparse as sp
 
 import lowland
 from lowland.methods.steps.origins import origins
-from lowland.quality import novelty
+from lowland.quality import keep_row_tails, novelty
 from sample_tables import plane
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tails():
+    """Fits keep the tails of their rows."""
+    with keep_row_tails():
+        yield
 
 
 def patients(n: int = 300, seed: int = 0) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from cyclopts import Parameter
 
 from ..core.command_line import command_line, stem_of
 from ..core.errors import DataError
+from ..methods.shared.row_tails import keep_row_tails
 from .aligning import EarlierMap
 from .answer import Answer, UsageError, stderr
 from .engine_options import LOCAL, EngineOptions
@@ -237,7 +239,8 @@ def _fit(job: Job) -> Made:
         raise DataError(f"--supplementary-rows {job.supplementary_rows}: no such file")
     check_columns(given, job.keep.laid)
     earlier = None if job.align_to is None else EarlierMap.read(job.align_to, job.keep.id)
-    made = Made(fitted, run(fitted.fit_transform, given), given)
+    with nullcontext() if job.model is None else keep_row_tails():  # for --flag of `transform`
+        made = Made(fitted, run(fitted.fit_transform, given), given)
     if earlier is not None:
         after, embedding = earlier.aligned(made.embedding, made.names, given)
         made = replace(made, after=after, embedding=embedding)

@@ -53,6 +53,7 @@ __all__ = [
     "geodesic_correlation",
     "held_out",
     "imputation_covariances",
+    "keep_row_tails",
     "kruskal_stress",
     "lcmc",
     "neighbor_purity",
@@ -79,6 +80,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from ..methods.shared.row_tails import keep_row_tails
     from ..spectral.procrustes import procrustes
     from .column_grouping import column_groups
     from .column_groups_result import ColumnGroup, ColumnGroups
@@ -115,6 +117,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "..methods.shared.row_tails": "keep_row_tails",
         "..spectral.procrustes": "procrustes",
         ".column_grouping": "column_groups",
         ".column_groups_result": "ColumnGroup ColumnGroups",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,14 @@ from scipy import stats
 
 import lowland
 from lowland.methods.shared import row_tails
+from lowland.quality import keep_row_tails
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tails():
+    """Fits keep the tails of their rows."""
+    with keep_row_tails():
+        yield
 
 
 def test_quantiles_are_those_of_the_training_rows() -> None:
@@ -82,3 +91,15 @@ def test_model_files_keep_the_summary_and_old_ones_lack_it(tmp_path: Path) -> No
     found = lowland.quality.novelty(lowland.load(old), X[:5] + 100.0)
     assert set(found.limits) == {"t2", "spe"}
     assert found.novel.all()
+
+
+def test_other_fits_keep_nothing(tmp_path) -> None:
+    X = np.random.default_rng(0).standard_normal((200, 5))
+
+    def fit() -> lowland.PCA:
+        return lowland.PCA(2).fit(X)
+
+    model = contextvars.Context().run(fit)  # outside of the block
+    assert not hasattr(model, "row_tails_")
+    found = lowland.quality.novelty(model, X)
+    assert sorted(found.limits) == ["spe", "t2"]

@@ -43,8 +43,7 @@ class FAMD(LinearReducer):
     categorical : "auto" or list of column names or numbers
         Columns of numbers that are categorical. Texts, booleans of a data frame and categorical types always are.
     unseen : str
-        A level that the fit did not see, or that a new row lacks: "error" refuses it, with its place; "ignore" takes
-        the column's mean.
+        A level that the fit did not see, or that a new row lacks: "error" refuses it, "ignore" takes the mean.
     missing : str
         A missing category: "error" refuses it, with its place; "level" makes them a level of their own, None.
     random_state : int, generator or None

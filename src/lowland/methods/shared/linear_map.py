@@ -59,7 +59,7 @@ class LinearReducer(Reducer):
         return self._reads_again or getattr(self, "solver", "auto") in ("gram", "krylov", "power")
 
     def _look_back(self, rows: RowSource) -> None:
-        if "row_tails_" in self._state:
+        if row_tails.is_keeping() and "row_tails_" in self._state:
             row_tails.summarize(self, rows)
 
     def compressor(self) -> Compressor:
