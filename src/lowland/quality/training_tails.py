@@ -1,7 +1,7 @@
 """Limits of T², SPE and single cells from the summary of its training rows that a method keeps.
 
 The limits for normal rows hold unless the training rows exceed them more often than chance would have it. Then the
-limit is the quantile of the training rows, read off where ten of them or more are beyond it, else extrapolated by a
+limit is the quantile of the training rows, read off where three of them or more are beyond it, else extrapolated by a
 generalized Pareto distribution.
 """
 
@@ -26,7 +26,7 @@ Array = Any
 
 _CHANCE = 0.05  # probability for normal rows below which the limit is that of the training rows
 _CHECKED = (0.05, 0.01, 0.001)  # shares at which they are compared, and that of the limit
-_READ_OFF = 10  # rows beyond a quantile that is read off
+_READ_OFF = 3  # rows beyond a quantile that is read off
 
 
 @dataclass(frozen=True)
