@@ -75,9 +75,6 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Learn from the rows."""
         raise NotImplementedError
 
-    def _look_back(self, rows: RowSource) -> None:
-        """Summarise the training rows after a fit, in its unit; most methods keep nothing."""
-
     def _row_map(self) -> Callable[[Array], Array]:
         """Return the function that maps a block of rows; each row must not depend on the others."""
         raise NotImplementedError
@@ -216,7 +213,6 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             record = Recorder(type(self).__name__, cost)
             with memory.watch(cost.bytes) as peak, thread_pool.one_blas_thread():  # the same bits on any machine
                 self._fit(source, record, **more)
-                self._look_back(source)
             if exponent:
                 self._keep_unit(exponent, record)
         except ScaleError:

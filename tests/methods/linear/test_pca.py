@@ -220,8 +220,8 @@ def test_residual_reacts_to_wrong_vectors(rng, monkeypatch):
     assert lowland.PCA(3).fit(X).fit_info_.residual < 1e-13
     honest = dense.eigh
 
-    def disturbed(A, subset=None):
-        values, vectors = honest(A, subset)
+    def disturbed(A, *arguments):
+        values, vectors = honest(A, *arguments)
         return values, vectors + 1e-6 * rng.standard_normal(vectors.shape)
 
     monkeypatch.setattr(dense, "eigh", disturbed)

@@ -19,16 +19,15 @@ from . import gaussian_model
 
 
 def results(model: Any) -> tuple[str, ...]:
-    """Return the learned attributes that are solved from the sums."""
-    return (*(name for name in model._state if name != "accumulator_"), "fit_info_")
+    """Return the learned attributes that are solved from the sums; a summary of the rows is not."""
+    return (*(name for name in model._state if name not in ("accumulator_", "row_tails_")), "fit_info_")
 
 
 def result(model: Any, name: str) -> Any:
     """Return a learned attribute that is not solved yet, after solving; AttributeError for others."""
     if "accumulator_" in vars(model) and name in results(model):
         solve(model)
-        if name in vars(model):  # not the summary of the rows, of which only the sums were kept
-            return vars(model)[name]
+        return getattr(model, name)
     if name == "noise_variance_" and "total_variance_" in vars(model):  # an older version saved the model without it
         return gaussian_model.noise_of_spectrum(model)
     raise AttributeError(f"{type(model).__name__!r} object has no attribute {name!r}")
@@ -94,4 +93,4 @@ def solve(model: Any) -> None:
         )
     view._learn(space, record, view.accumulator_.dtype)
     view.fit_info_ = record.info(None)
-    model.__dict__.update({name: vars(view)[name] for name in results(model) if name in vars(view)})
+    model.__dict__.update({name: vars(view)[name] for name in results(model)})

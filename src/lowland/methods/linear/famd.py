@@ -17,7 +17,7 @@ from ...core.random import seed
 from ...rows.mixed_rows import Levels, MixedRows, mixed_rows
 from ...rows.row_source import RowSource, as_rows, has_no_rows
 from ...rows.units import Units, fit_view
-from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan
+from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan, summarize
 from .famd_coding import REMEDY, Layout, MixedInput, decompose, plan_rows
 from .famd_warnings import categories_of, tell_axes, tell_columns
 
@@ -42,10 +42,9 @@ class FAMD(LinearReducer):
         Number of axes.
     categorical : "auto" or list of column names or numbers
         Columns of numbers that are categorical. Texts, booleans of a data frame and categorical types always are.
-    unseen : str
-        A level that the fit did not see, or that a new row lacks: "error" refuses it, "ignore" takes the mean.
-    missing : str
-        A missing category: "error" refuses it, with its place; "level" makes them a level of their own, None.
+    unseen, missing : str
+        A level that the fit did not see, or that a new row lacks: "error" or "ignore", which takes the mean. A missing
+        category: "error" refuses it, with its place; "level" makes them a level of their own, None.
     random_state : int, generator or None
         Seed of the iterative solver that tables of many levels need; None is seed 0.
 
@@ -136,6 +135,7 @@ class FAMD(LinearReducer):
         self.eigenvalues_, self.explained_variance_ratio_, self.total_variance_, self.spectrum_ = space.variances(0)
         tell_axes(space, self.eigenvalues_, k, rows.n_features == len(self.categorical_columns_) == 1, record)
         tell_columns(self, rows.n_features, record)
+        summarize(self, rows)
 
     def _compressor(self) -> Compressor:  # of coded rows: numbers, and 1 or 0 for each level
         V = self.components_.astype(np.float64)

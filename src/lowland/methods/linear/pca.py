@@ -19,6 +19,7 @@ from ...spectral.component_rules import RULES, check_rule, component_rule
 from ...spectral.rowspace import ROUTES, RowSpace, decompose
 from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, check_count, linear_plan, tell, warn_dominant
+from ..shared.row_tails import summarize
 from . import accumulated, gaussian_model, row_quality
 
 Array = Any
@@ -60,9 +61,8 @@ class PCA(LinearReducer):
     Examples
     --------
     >>> import lowland
-    >>> X = [[1.0, 0.0], [2.0, 1.5], [3.0, 1.0], [4.0, 3.0]]
-    >>> lowland.PCA(n_components=1, scale=True).fit_transform(X).shape
-    (4, 1)
+    >>> lowland.PCA(n_components=1, scale=True).fit_transform([[1.0, 0.0], [2.0, 1.5], [3.0, 1.0]]).shape
+    (3, 1)
     """
 
     _streams: ClassVar[bool] = True
@@ -141,6 +141,7 @@ class PCA(LinearReducer):
             scaling, rng = Scaling(self.center, self.scale, self.ddof), seed(self.random_state)
             space = decompose(rows, self._rule(), scaling, solver=self.solver, rng=rng)
         self._learn(space, record, rows.dtype)
+        summarize(self, rows)
 
     def _learn(self, space: RowSpace, record: Recorder, dtype: Any) -> None:
         solved, count = space.solved, self._rule().count

@@ -18,7 +18,7 @@ from ...rows.row_source import RowSource
 from ...rows.units import Units, scaled_back
 from ...spectral import rowspace
 from ...spectral.solved import ComponentRule, Scaling
-from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan, tell, warn_dominant
+from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan, summarize, tell, warn_dominant
 from . import gaussian_em, gaussian_model
 from .missing_patterns import REMEDY, cost, survey
 
@@ -61,8 +61,7 @@ class ProbabilisticPCA(LinearReducer):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 1)) @ [[1.0, 2.0, 3.0]] + 0.1 * rng.standard_normal((200, 3))
     >>> X[3, 1] = np.nan
-    >>> model = lowland.ProbabilisticPCA(1).fit(X)
-    >>> bool(abs(model.fill(X)[3, 1] - 2 * X[3, 0]) < 0.5)
+    >>> bool(abs(lowland.ProbabilisticPCA(1).fit(X).fill(X)[3, 1] - 2 * X[3, 0]) < 0.5)
     True
     """
 
@@ -132,6 +131,7 @@ class ProbabilisticPCA(LinearReducer):
         self.explained_variance_ratio_ = model.values / self.total_variance_
         record.evidence |= {"log-likelihood per row": found.likelihood / found.n, "noise variance": model.noise}
         record.evidence |= found.evidence
+        summarize(self, rows)
 
     def _keep_unit(self, exponent: int, record: Recorder | None = None) -> None:
         super()._keep_unit(exponent, record)

@@ -17,12 +17,11 @@ from ...core.dominance import dominance, dominant_words, only_varying
 from ...core.errors import DataError, DominantColumnWarning, NotConvergedWarning
 from ...core.message import DENSE, SCALE, Message, Setting, message
 from ...core.settings import memory_limit
-from ...rows.row_source import RowSource
 from ...rows.units import Units, fit_view, power, scaled_back, times
 from ...spectral import rowspace
 from ...spectral.rowspace import RowSpace
 from ...spectral.solved import ComponentRule
-from . import row_tails
+from .row_tails import summarize as summarize
 
 _FEW_COMPONENTS = 10  # proposed with a Krylov solver where all components do not fit in memory
 
@@ -57,10 +56,6 @@ class LinearReducer(Reducer):
 
     def _needs_length(self) -> bool:
         return self._reads_again or getattr(self, "solver", "auto") in ("gram", "krylov", "power")
-
-    def _look_back(self, rows: RowSource) -> None:
-        if row_tails.is_keeping() and "row_tails_" in self._state:
-            row_tails.summarize(self, rows)
 
     def compressor(self) -> Compressor:
         """Return A, a, B, b of the linear compressor: y = A x + a, and the reconstruction x′ = B y + b."""

@@ -64,17 +64,12 @@ def keep_row_tails() -> Iterator[None]:
         _keeping.reset(before)
 
 
-def is_keeping() -> bool:
-    """Return whether fits keep a summary of their rows."""
-    return _keeping.get()
-
-
 def summarize(model: Any, rows: RowSource) -> None:
-    """Summarise the rows of a fit of orthonormal axes in ``row_tails_``, for `lowland.quality.novelty`.
+    """Summarise the rows of a fit of orthonormal axes in ``row_tails_`` if that is wanted, see `keep_row_tails`.
 
     Rows that are read in blocks or weighted are not summarised: that would take a further pass.
     """
-    if not getattr(model, "center", True):
+    if not _keeping.get() or not getattr(model, "center", True):
         return
     V, n = np.asarray(model.components_, dtype=np.float64).T, int(model.n_samples_)
     if n < max(LEAST_ROWS, V.shape[1] + 3):
