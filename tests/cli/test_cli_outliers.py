@@ -203,9 +203,9 @@ def test_a_gap_leaves_its_row_unjudged(run: Run, far: Path) -> None:
     assert (done.json["novel"], done.json["unjudged"]) == (1, 1)
     assert "The other row has missing values and cannot be judged" in done.json["summary"]
     made = pl.read_csv("new.csv")
-    assert made.row(7)[1:] == (None, None, None, None)
+    assert made.row(7)[1:] == (None, None, None, None, None)
     assert made["novel"].to_list()[4] == 1
-    assert [made[name].null_count() for name in made.columns] == [0, 1, 1, 1, 79]
+    assert [made[name].null_count() for name in made.columns] == [0, 1, 1, 1, 1, 79]
 
 
 def test_a_seed_changes_what_is_drawn(run: Run, far: Path) -> None:

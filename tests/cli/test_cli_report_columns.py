@@ -96,7 +96,7 @@ def test_the_page_on_a_map_made_elsewhere_scales_all_parts_and_compares_without_
     done = run("evaluate", "own.csv", "--x", "u", "--y", "v", "--scale", "--report", "page.html")
     assert done.code == 0, done.err
     page = read(tmp_path / "page.html")
-    assert "lowland compare own.csv --drop u,v --scale" in page.text
+    assert "lowland compare own.csv --drop u --drop v --scale" in page.text
     assert "of the variance, so the estimate mostly describes it" not in page.text
 
 

@@ -67,7 +67,7 @@ def test_every_form_names_the_rules_that_take_part():
     assert "29 (all: nothing above noise)" in text
     assert "no: finest scale only" in text
     assert "29 (all: nothing above noise)" in found._repr_html_()
-    assert found.figure().axes[1].get_title() == "linear: 29 (median of 7 rules; 3 count all)"
+    assert found.figure().axes[1].get_title() == "linear: 29\nmedian of 7 rules; 3 count all"
 
 
 def test_a_rule_that_cannot_be_applied_is_named(monkeypatch, rng):

@@ -341,7 +341,7 @@ def test_the_next_comparison_is_of_the_same_rows(files, capsys) -> None:
     words = ("--id", "key", "--color", "side", "--scale", "--out", "o.csv", "--report", "r.html")
     call(capsys, "reduce", "data.csv", *words)
     page = Page((files / "r.html").read_text())
-    assert "lowland compare data.csv --scale --id key --target side" in page.text
+    assert "lowland compare data.csv --id key --target side --scale" in page.text
 
 
 @pytest.mark.parametrize(

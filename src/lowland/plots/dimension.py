@@ -124,8 +124,8 @@ def _draw_spectrum(axes: Axes, found: Estimate) -> None:
 def _median_words(found: Estimate) -> str:
     """Return the linear consensus, and the rules that count all dimensions, for which there is no line."""
     value, n = found.consensus["linear"], len(found.counted)
-    text = f"linear: {value:.0f} (median of {count(n, 'rule')}"
-    return f"{text}; {len(found.counting_all)} count all)" if found.counting_all else f"{text})"
+    text = f"linear: {value:.0f}\nmedian of {count(n, 'rule')}"
+    return f"{text}; {len(found.counting_all)} count all" if found.counting_all else text
 
 
 def _name_cuts(axes: Axes, cuts: list[tuple[int, str]], count: int) -> None:

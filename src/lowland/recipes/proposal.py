@@ -105,8 +105,10 @@ def further_commands(table: Table, path: str, reading: Mapping[str, Any] | None 
     Texts can be searched, and images of one kind have eigenfaces. Options that these commands do not take are left to
     the files themselves: nothing is proposed if the table was read with one (``reading``).
 
+    >>> import polars as pl
     >>> from lowland.data import Table
-    >>> table = Table(pl.DataFrame({"text": ["a cold wing in a wind", "a hot nose of a plane"]}), "docs.jsonl")
+    >>> texts = [f"the flow of cold air over wing number {i} of this plane, and its drag" for i in range(20)]
+    >>> table = Table(pl.DataFrame({"text": texts}), "docs.jsonl")
     >>> print(further_commands(table, "docs.jsonl")["search"])
     lowland text index docs.jsonl --text text --out docs-index.lowland
     """
