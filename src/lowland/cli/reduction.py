@@ -68,14 +68,14 @@ class Job:
         """Whether the method takes a distance matrix."""
         return "distances" in find_method(self.method.method).needs
 
-    def as_distances(self, missing: int) -> str:
-        """Return the command line that reduces a distance matrix with so many missing pairs, which was read as rows."""
+    def as_distances(self, missing: int, command: str = "reduce") -> str:
+        """Return the command line that reads the table as a distance matrix with so many missing pairs."""
         if missing or not self.takes_distances:
             return as_distances(self.rows, missing)
         own = [item for item in self.method.set if item.partition("=")[0].strip() != "metric"]
         method = replace(self.method, set=(*own, "metric=precomputed"), scale=False)
         keep = replace(self.keep, supplementary=())
-        return replace(self, method=method, columns=without_columns(self.rows).columns, keep=keep).command()
+        return replace(self, method=method, columns=without_columns(self.rows).columns, keep=keep).command(command)
 
     def placing_command(self, *, flag: bool) -> str:
         """Return the command line that places new rows, given as a file or folder of the same form, on the map.

@@ -39,11 +39,13 @@ _GIVE = Remedies(
     before="; to measure the distance to them, ",
 )
 _BETWEEN = Remedies(
-    Phrase(
-        "call outliers(D, metric='precomputed') with the distances between all objects (old and new)",
-        "run `lowland outliers --metric precomputed` on the distances between all objects (old and new)",
+    Message(
+        Phrase(
+            "call outliers(D, metric='precomputed') with the distances between all objects (old and new)",
+            "run `lowland outliers --metric precomputed` on the distances between all objects (old and new)",
+        )
     ),
-    "fit a method that stores them, such as Isomap",
+    "fit a method that stores them, such as LLE",
     before="; to judge new objects, ",
 )
 _TAIL_QUANTILE = 0.9  # above this quantile the training rows' distances are extrapolated by an exponential tail
