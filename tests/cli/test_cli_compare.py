@@ -358,3 +358,11 @@ def test_the_space_after_steps_and_the_reason_without_famd_are_true(run: Any, mi
     assert "Measured against the columns after these steps: missing numbers filled by column medians" in done.err
     assert "the columns as given" not in done.err + Path("c.html").read_text(encoding="utf-8")
     assert "the steps before the method have coded the categories" in done.err + done.out
+
+
+def test_the_next_command_scales_by_the_option_of_the_shell(run: Any, table: Path) -> None:
+    done = run("compare", table, "--scale", "--methods", "pca", "--held-out", 0, "--json").json
+    assert done["recommendation"]["parameters"]["scale"] is True
+    assert "--method pca --components 2 --scale " in done["next"]
+    assert "scale=" not in done["next"]
+    assert run(*shlex.split(done["next"])[1:]).code == 0

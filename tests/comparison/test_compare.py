@@ -45,6 +45,18 @@ def test_a_gaussian_cloud_is_for_pca_though_others_keep_more_neighbours(rng, at_
     assert found.recommend("global").method == "metric_mds", "who wants distances gets them"
 
 
+def test_neighbours_are_called_random_only_where_principal_components_lose_them(rng, at_once):
+    methods = ["pca", "metric_mds"]
+    few, many = (lowland.compare(rng.standard_normal((n, 3)), methods, budget=None).recommend() for n in (60, 600))
+    for advice in (few, many):
+        assert advice.method == "pca"
+        assert "Neighbours: poor" not in advice.verdict
+        assert "Metric MDS has a higher score" in advice.reasons[0]
+        assert "random" not in advice.reasons[0]
+    assert "but the two are statistically tied (difference 0." in few.reasons[0]
+    assert many.reasons[0].endswith("but no structure was found that PCA does not show.")
+
+
 def test_three_rows_far_out_are_no_structure(rng, at_once):
     X = rng.standard_normal((297, 6))
     far = np.vstack([X, 40 + rng.standard_normal((3, 6))])

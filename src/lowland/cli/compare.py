@@ -17,7 +17,7 @@ from .compare_table import ranking, skipped
 from .comparing import about_rows
 from .engine_options import LOCAL, EngineOptions
 from .input import Input
-from .inputs import read_input, warn_of_square
+from .inputs import read_input
 from .model import find_method
 from .name_lists import split_names
 from .next_commands import SameRows
@@ -36,6 +36,7 @@ from .outputs import check_outputs
 from .preparing import steps_in_words
 from .running import run
 from .scaling import scaled_once
+from .square_input import as_distances, warn_of_square
 from .wording import SCALED, candidate_words
 
 if TYPE_CHECKING:
@@ -196,6 +197,7 @@ def compare(
         metric, text = former["settings"]["metric"], former["data"]["kind"] == "categories"
     keep = KeepOptions(id=id, color=target, hover=hover)
     given = _read(data, chosen, keep, metric, text)
+    square = warn_of_square(given)
     about = about_rows(given, keep, report)
     if wanted.scale and _is_mixed(given):
         note("FAMD already scales the columns of a table with text; --scale has no effect")
@@ -209,11 +211,14 @@ def compare(
     same |= {"prefer": prefer if prefer != "balanced" else None}
     rows = SameRows(data, chosen, id, target, hover)
     command, following = rows.command("compare", first=same, report=report), _next(rows, given, advice)
+    if square is not None:
+        following = as_distances(rows, square, "compare", **_of_distances(wanted), prefer=same["prefer"])
     about |= {"command": command, "following": following, "words": candidate_words}
     about["repeat"] = rows.command("compare", first={"again": record or "record.json"}, report=report)
     files = _write(found, data, out, report, record, about)
     facts = _facts(found, advice, data) | files
-    if found.record["data"]["dominant"] is not None and again is None and not chosen.recipe.sets_units:
+    dominated = found.record["data"]["dominant"] is not None and not chosen.recipe.sets_units
+    if square is None and dominated and again is None:
         following = rows.command("compare", first={"scale": True} | {k: v for k, v in same.items() if k != "scale"})
     return Answer(facts, candidate_words(str(advice)), following, shown=[ranking(found, advice), *skipped(found)])
 
@@ -230,7 +235,6 @@ def _read(data: Path, columns: TableOptions, keep: KeepOptions, metric: str, tex
 
     coder = FAMD() if text else None
     given = read_input(data, columns, keep, method=coder, pairwise=metric == "precomputed", categories=text)
-    warn_of_square(given)
     if given.steps is not None or given.table is None or given.names is None or isinstance(given.rows, RowSource):
         return given
     frame = given.table.frame.select(given.names)
@@ -419,7 +423,7 @@ def _next(rows: SameRows, given: Input, advice: Recommendation) -> str:
     if mixed and advice.method not in ("famd", "pca"):  # PCA uses the columns of numbers
         coded["categories"] = "famd"  # as the comparison coded them
     own = dict(advice.parameters)
-    first = {"method": advice.method, "components": own.pop("n_components", None)}
+    first = {"method": advice.method, "components": own.pop("n_components", None), "scale": own.pop("scale", False)}
     return rows.command(
         "reduce",
         first={**first, "set": [f"{name}={_text(value)}" for name, value in own.items()]},
@@ -429,6 +433,15 @@ def _next(rows: SameRows, given: Input, advice: Recommendation) -> str:
         model=f"{stem_of(rows.data)}.lowland" if find_method(advice.method).kept else None,
         report=name_after(rows.data, "map", ".html"),
     )
+
+
+def _of_distances(asked: CompareOptions) -> dict[str, Any]:
+    """Return the options that a comparison of distances has in common with one of columns."""
+    methods = None if asked.methods is None else _methods(asked.methods)
+    if isinstance(methods, list):
+        able = [name for name in methods if "distances" in find_method(name).needs]
+        methods = ",".join(able) or None
+    return {**vars(asked), "methods": methods, "scale": None}
 
 
 def _text(value: Any) -> str:

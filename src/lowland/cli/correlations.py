@@ -12,11 +12,12 @@ from ..core.command_line import name_after
 from .answer import Answer, UsageError
 from .figure_options import FIGURE, LookOptions, MapFigureOptions
 from .figures import draw_with, write_figure
-from .inputs import read_input, warn_of_square
+from .inputs import read_input
 from .next_commands import SameRows
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_outputs, only_numbers
 from .running import run
+from .square_input import as_distances, warn_of_square
 
 if TYPE_CHECKING:
     from ..quality.column_groups_result import ColumnGroups
@@ -94,7 +95,7 @@ def correlations(
     chosen = columns or TableOptions()
     chosen.recipe.refuse_unseen()
     given = read_input(data, chosen, KeepOptions(id=id))
-    warn_of_square(given)
+    square = warn_of_square(given, by_map=True)
 
     def work(rows: Any) -> ColumnGroups:
         from ..graph.neighbors import objects
@@ -113,7 +114,9 @@ def correlations(
         write_figure(drawing, draw_with(lambda: found.plot().figure, drawing.look))
     facts = {"data": data, **found.to_dict(), "out": out, "figure": figure}
     summary = found.sentence + ("" if figure is None else f" Wrote {figure}.")
-    return Answer(facts, summary, _next(data, chosen, found, id), shown=_tables(found))
+    rows = SameRows(data, chosen, id)
+    following = _next(rows, found) if square is None else as_distances(rows, square)
+    return Answer(facts, summary, following, shown=_tables(found))
 
 
 def _tables(found: ColumnGroups) -> list[Grid]:
@@ -142,11 +145,11 @@ def _grid(*headings: str) -> Grid:
     return grid
 
 
-def _next(data: Path, columns: TableOptions, found: ColumnGroups, id: str | None) -> str:
+def _next(rows: SameRows, found: ColumnGroups) -> str:
     """Return a reduction of the scaled columns, without near-duplicates if there are few."""
+    columns = rows.columns
     dropped = [pair.column for pair in found.duplicates or ()]
     if len(dropped) > _ROWS or columns.columns:
         dropped = []
     first = {"method": "pca", "scale": not columns.recipe.sets_units}  # correlations are those of scaled columns
-    out = name_after(data, "map", ".csv")
-    return SameRows(data, columns, id).command("reduce", first=first, drop=dropped, out=out)
+    return rows.command("reduce", first=first, drop=dropped, out=name_after(rows.data, "map", ".csv"))

@@ -12,13 +12,14 @@ from ..core.command_line import name_after
 from .answer import Answer, UsageError, note
 from .figure_options import FIGURE, LookOptions, MapFigureOptions
 from .figures import draw_with, write_figure
-from .inputs import needs_scale, warn_of_square
+from .inputs import needs_scale
 from .next_commands import SameRows
 from .options import Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_outputs
 from .running import run
 from .scaling import scaled_once
 from .scanned_input import read_or_scan
+from .square_input import as_distances, warn_of_square
 from .stream_options import Stream
 from .wording import in_words
 
@@ -86,8 +87,7 @@ def dimension(
     scale, chosen = scaled_once(scale, columns or TableOptions())
     chosen.recipe.refuse_unseen()
     given = read_or_scan(data, chosen, KeepOptions(id=id), stream=stream, pairwise=square)
-    if not square:
-        warn_of_square(given)
+    missing_pairs = warn_of_square(given)
 
     def work(rows: Any) -> Estimate:
         return estimate(rows, metric=metric, scale=scale, random_state=seed)
@@ -111,7 +111,9 @@ def dimension(
         "figure": figure,
     }
     rows = SameRows(data, chosen, id)
-    if found.spectrum is not None and needs_scale(given, chosen, scale, metric, found.spectrum.columns):
+    if missing_pairs is not None:
+        following = as_distances(rows, missing_pairs, "dimension", seed=seed or None)
+    elif found.spectrum is not None and needs_scale(given, chosen, scale, metric, found.spectrum.columns):
         usual: dict[str, Any] = {"metric": metric if metric != "euclidean" else None, "seed": seed or None}
         following = rows.command("dimension", scale=True, **usual, stream=stream)
     else:

@@ -16,13 +16,14 @@ from .comparing import compare_command
 from .figure_options import NO_FIGURE, FigureOptions, chosen_axes
 from .figures import write_figure
 from .input import Input, row_names
-from .inputs import read_input, warn_of_square
+from .inputs import read_input
 from .judged_map import JudgedMap, map_of, reading_map
 from .next_commands import SameRows
 from .options import Common, DataFile, KeepOptions, ReportOut, TableOptions
 from .outputs import check_outputs
 from .running import run
 from .scaling import scaled_once
+from .square_input import as_distances, warn_of_square
 from .stream_options import Stream
 from .streaming import too_large
 from .trust_options import EmbeddingFile, TrustFile, TrustOptions, anchors_of, changed, check, is_coded, is_famd, scaled
@@ -59,6 +60,7 @@ KEYS = {
 }
 
 # Metrics with a neighbour search that does not compare all pairs of rows.
+_REPEATED = ("id", "target", "quality_neighbors", "metric", "anchors", "seed", "x", "y")  # by the next command
 _SEARCHED = ("euclidean", "sqeuclidean", "seuclidean", "cosine", "correlation", "precomputed")
 
 
@@ -136,6 +138,7 @@ def _in_memory(asked: _Call) -> Answer:
     chosen_axes(drawing.axes, names)
     coded = is_coded(names, options) and chosen.recipe.keeps_categories
     given = _read_data(data, chosen, options, coded)
+    square = warn_of_square(given)
     by = matching_column(given, table, options.id)
     order = matched_rows(given, table, by)
     shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.target or ""})
@@ -158,7 +161,11 @@ def _in_memory(asked: _Call) -> Answer:
         write_figure(drawing, run(lambda rows: judged.figure(drawing, rows), given))
     facts = {**_facts(given, names, by, found, named), **asked.files}
     summary = found.sentence + (_order(shared, same) if found.by_chance else "")
-    if not chosen.recipe.sets_units and any(SCALED_METRIC in settings_of(text) for text in found.warnings):
+    if square is not None:
+        summary += f" This compares the map with the columns of {given.source}, not with the distances in it."
+        files, plain = asked.inputs, changed(replace(options, metric="precomputed"), *_REPEATED)
+        following = as_distances(SameRows(files[0], chosen), square, "evaluate", *files[1:], **plain, out=out)
+    elif not chosen.recipe.sets_units and any(SCALED_METRIC in settings_of(text) for text in found.warnings):
         following = _again(data, embedding, chosen, replace(options, metric=SCALED), out)
     elif found.is_poor and not found.by_chance:
         following = _compare(data, chosen, options, given, names)
@@ -221,7 +228,7 @@ def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categor
     from ..methods.linear.famd import FAMD
 
     square = options.metric == "precomputed"
-    given = read_input(
+    return read_input(
         path,
         columns,
         lambda names: _known(names, options),
@@ -230,8 +237,6 @@ def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categor
         categories=categories,
         id=options.id,
     )
-    warn_of_square(given)
-    return given
 
 
 def _known(names: Sequence[str], options: TrustOptions) -> KeepOptions:
@@ -341,7 +346,7 @@ def _again(
     stream: bool = False,
 ) -> str:
     """Return the same command again, with --out for the trust measures of each row."""
-    same = changed(options, "id", "target", "quality_neighbors", "metric", "anchors", "seed", "x", "y")
+    same = changed(options, *_REPEATED)
     files = (data,) if embedding is None else (data, embedding)
     return SameRows(files[0], columns).command("evaluate", *files[1:], **same, out=out or "trust.csv", stream=stream)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import DataError, DistanceMatrixWarning, LowlandWarning
+from ..core.errors import DataError, LowlandWarning
 from ..core.message import Message
 from .answer import UsageError, note
 from .column_notes import say_of_columns
@@ -210,16 +210,6 @@ def read_coordinates(model: Reducer, path: Path, reading: ReadingOptions | None 
             stacklevel=2,
         )
     return replace(_dense(table, selection), rows=selection.X)
-
-
-def warn_of_square(given: Input) -> None:
-    """Warn if a table is a distance matrix and is about to be used as rows."""
-    if given.pairwise or given.table is None:
-        return
-    from ..data.squares import missing_pairs, square_words
-
-    if missing_pairs(given.table) is not None:
-        warnings.warn(square_words(given.source), DistanceMatrixWarning, stacklevel=2)
 
 
 def needs_scale(given: Input, columns: TableOptions, scale: bool, metric: str, variances: Any = None) -> bool:

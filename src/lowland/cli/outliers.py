@@ -15,7 +15,7 @@ from .answer import Answer, UsageError
 from .figure_options import MapFigureOptions
 from .figures import background_naming, flagged_map, write_figure
 from .input import Input, row_names
-from .inputs import needs_scale, warn_of_square
+from .inputs import needs_scale
 from .next_commands import SameRows
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_kept, check_outputs
@@ -24,6 +24,7 @@ from .reading_options import ReadingOptions
 from .running import run
 from .scaling import scaled_once
 from .scanned_input import read_or_scan, scanned_names
+from .square_input import as_distances, warn_of_square
 from .stream_options import Stream
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def outliers(
     if keep is not None and given.table is not None:
         check_kept(keep, None, given.table.frame, "--keep")
     work = _work(given, neighbors, components, scale, metric, level, seed)
-    warn_of_square(given)
+    square = warn_of_square(given)
     found: Outliers = run(work, given)
     if out is not None:
         _write_measures(found, out)
@@ -137,7 +138,10 @@ def outliers(
     facts = {"data": data, **found.to_dict(), "out": out, "keep": keep, "figure": drawing.figure}
     rows = SameRows(data, columns, id)
     words = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
-    following = _next(rows, given, found, words, scale=scale, stream=stream, keep=keep)
+    if square is not None:
+        following = as_distances(rows, square, "outliers", **words)
+    else:
+        following = _next(rows, given, found, words, scale=scale, stream=stream, keep=keep)
     return Answer(facts, _summary(found, keep), following, shown=_shown(found))
 
 

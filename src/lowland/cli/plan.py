@@ -15,6 +15,7 @@ from .options import Common, DataFile, KeepOptions, MethodOptions, TableOptions
 from .reduction import Job
 from .running import run
 from .scaling import method_scaled_once
+from .square_input import warn_of_square
 from .wording import in_words
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def plan(
     scale = scaled_by_step(model, options)
     given = read_input(data, chosen, kept, method=model, scale=scale, pairwise=model._pairwise, categories=categories)
     fill_in(model, options, given)
+    job = Job(data, options, chosen, kept)
+    square = warn_of_square(given, by_map=not job.takes_distances)
     cost = run(lambda rows: cost_of(model, rows), given)
     limit = memory_limit()
     fits = cost.bytes <= limit
@@ -84,7 +87,8 @@ def plan(
     width = table.splitlines()[0].index(cost.method)  # where the second column begins
     lines = [f"{name:<{width}}{format_seconds(seconds)} more" for name, seconds in further.items()]
     shown = [Text("\n".join([table, *lines]))]
-    return Answer(facts, summary, _next(Job(data, options, chosen, kept), model, cost, fits), shown=shown)
+    following = _next(job, model, cost, fits) if square is None else job.as_distances(square, "plan")
+    return Answer(facts, summary, following, shown=shown)
 
 
 def _further(given: Input) -> dict[str, float]:

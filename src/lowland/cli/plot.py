@@ -16,11 +16,13 @@ from .figure_options import FIGURE, LookOptions, MapFigureOptions, check_format
 from .figures import DrawnMap, draw_kind, write_figure
 from .inputs import read_for, read_input
 from .judged_map import XColumn, YColumn, map_of
+from .next_commands import SameRows
 from .options import OUT, Common, KeepOptions, RowNames, TableOptions
 from .outputs import check_outputs, is_table
 from .preparing import parts_of_model
 from .reading_options import ReadingOptions
 from .running import run
+from .square_input import as_distances, warn_of_square
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,8 +101,9 @@ def plot(
     MapFigureOptions(out, axes=axes).check()
     check_outputs({"figure": "--out"}, figure=out, inputs=(drawn,) if data is None else (drawn, data))
     shape = (kind, axes, look)
+    method, square = None, None
     if is_table(drawn) or foreign_table(drawn) is not None:
-        figure, source, method = _of_table(drawn, data, shape, (x, y), color, id, metric, chosen)
+        figure, source, square = _of_table(drawn, data, shape, (x, y), color, id, metric, chosen)
     else:
         if x is not None or y is not None:
             raise UsageError("--x and --y name columns of a table of coordinates; a model has axes: use --axes")
@@ -118,7 +121,11 @@ def plot(
     files = (drawn,) if data is None else (drawn, data)
     other = next((name for name in others if data is not None or not needs_rows(source, name)), None)
     words = {**chosen.words(), "id": id, "x": x, "y": y, "metric": None if metric == "euclidean" else metric}
-    if other is not None:
+    if square is not None:
+        rows = SameRows(data if square and data else drawn, chosen, id, color if colors_rows(kind) else None)
+        same = {"kind": kind, "x": x, "y": y, **look.words(), "out": out}
+        following = as_distances(rows, square, "plot", *files[1:], **same)
+    elif other is not None:
         words |= {"color": color if colors_rows(other) else None, **look.words()}
         words |= {"out": name_after(drawn, other, out.suffix)}
         following = command_line("plot", *files, kind=other, **words)
@@ -199,8 +206,8 @@ def _of_table(
     id: str | None,
     metric: str,
     columns: TableOptions,
-) -> tuple[Figure, Any, None]:
-    """Draw a figure of a table of coordinates."""
+) -> tuple[Figure, Any, int | None]:
+    """Draw a figure of a table of coordinates; the last value is that of `warn_of_square` for the rows behind it."""
     from .matching import coordinates, matched_rows, matching_column
 
     kind, axes, look = shape
@@ -214,6 +221,7 @@ def _of_table(
         return draw_kind(drawn, kind, axes, look, option="--kind"), None, None
     keep = KeepOptions(id=id, color=color if color not in table.names else None)
     given = read_input(data, columns, keep, pairwise=metric == "precomputed")
+    square = warn_of_square(given)
     order = matched_rows(given, table, matching_column(given, table, id))
     shade = _column(given, keep.color) if keep.color else None if color is None else table.column(color).gather(order)
     drawn = DrawnMap(Y[order], names, names, shade, color, given.labels(), meaningful=False)
@@ -222,7 +230,7 @@ def _of_table(
     def work(rows: Any) -> Figure:
         return draw_kind(drawn, kind, axes, look, behind=Rows(rows, metric), option="--kind")
 
-    return run(work, given), Rows(None), None
+    return run(work, given), Rows(None), square
 
 
 def _check_kind(kind: str, source: Any, color: str | None) -> None:

@@ -18,13 +18,14 @@ from .engine_options import LOCAL, EngineOptions
 from .figure_options import NO_FIGURE, AxisNaming, FigureOptions
 from .figures import write_figure
 from .input import Input, row_names
-from .inputs import read_input, warn_of_square
+from .inputs import read_input
 from .model import build_model, components_of, files_of, fill_in, find_method, scaled_by_step
 from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, ReportOut, TableOptions
 from .outputs import check_kept, check_outputs
 from .reduction import Job, Made, alignment_words, components, reduction_figure, reduction_page
 from .running import run
 from .scaling import method_scaled_once
+from .square_input import warn_of_square
 from .stream_options import NO_STREAM, StreamOptions
 from .streaming import Streamed, reading, reduce_stream, sampled, too_large
 from .supplementing import PlacedRows, check_columns, columns_on_map, shown_columns
@@ -198,9 +199,8 @@ def perform(job: Job) -> Answer:
         for table in shown:
             stderr().print(table)
     rows = frame if job.out is None else None
-    return Answer(
-        _facts(job, made), summary, _next(job, judged=made.can_judge), shown=shown if rows is None else (), rows=rows
-    )
+    following = _next(job, judged=made.can_judge) if made.square is None else job.as_distances(made.square)
+    return Answer(_facts(job, made), summary, following, shown=shown if rows is None else (), rows=rows)
 
 
 def _deciding(made: Made) -> list[str]:
@@ -232,15 +232,14 @@ def _fit(job: Job) -> Made:
         )
     )
     fill_in(fitted, job.method, given)
-    if hasattr(fitted, "metric"):
-        warn_of_square(given)
+    square = warn_of_square(given, by_map=not job.takes_distances)
     check_kept(job.out, *given.kept(job.keep, job.columns.reading.copied))
     if job.supplementary_rows is not None and not job.supplementary_rows.exists():
         raise DataError(f"--supplementary-rows {job.supplementary_rows}: no such file")
     check_columns(given, job.keep.laid)
     earlier = None if job.align_to is None else EarlierMap.read(job.align_to, job.keep.id)
     with nullcontext() if job.model is None else keep_row_tails():  # for --flag of `transform`
-        made = Made(fitted, run(fitted.fit_transform, given), given)
+        made = Made(fitted, run(fitted.fit_transform, given), given, square=square)
     if earlier is not None:
         after, embedding = earlier.aligned(made.embedding, made.names, given)
         made = replace(made, after=after, embedding=embedding)

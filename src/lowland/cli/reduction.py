@@ -17,6 +17,7 @@ from .next_commands import SameRows, new_rows_of, transform_command
 from .options import KeepOptions, MethodOptions, TableOptions
 from .preparing import mixed_columns, steps_in_words
 from .read_cells import cells_in_words
+from .square_input import as_distances, without_columns
 from .stream_options import NO_STREAM, StreamOptions
 from .wording import in_words
 
@@ -62,6 +63,20 @@ class Job:
         more |= {"align_to": self.align_to, "supplementary_rows": self.supplementary_rows}
         return self.rows.command(command, first=vars(self.method), **more, **self.figure.words(), **self.stream.words())
 
+    @property
+    def takes_distances(self) -> bool:
+        """Whether the method takes a distance matrix."""
+        return "distances" in find_method(self.method.method).needs
+
+    def as_distances(self, missing: int, command: str = "reduce") -> str:
+        """Return the command line that reads the table as a distance matrix with so many missing pairs."""
+        if missing or not self.takes_distances:
+            return as_distances(self.rows, missing)
+        own = [item for item in self.method.set if item.partition("=")[0].strip() != "metric"]
+        method = replace(self.method, set=(*own, "metric=precomputed"), scale=False)
+        keep = replace(self.keep, supplementary=())
+        return replace(self, method=method, columns=without_columns(self.rows).columns, keep=keep).command(command)
+
     def placing_command(self, *, flag: bool) -> str:
         """Return the command line that places new rows, given as a file or folder of the same form, on the map.
 
@@ -82,6 +97,7 @@ class Made:
     laid: Supplementary | None = None
     placed: PlacedRows | None = None
     sampled_from: int | None = None  # rows of the table, if these are a sample
+    square: int | None = None  # missing pairs of the table, if it looks like a distance matrix
 
     @property
     def has_axes(self) -> bool:

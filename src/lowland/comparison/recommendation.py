@@ -242,11 +242,23 @@ def _cloud_reason(record: Mapping[str, Any], judge: Judge, chosen: Entry, best: 
         f"{GAUSSIAN} would show structure."
     )
     if best is not chosen:
-        text += (
-            f" {_title(best)} has a higher score ({judge.score(best):.3f} against {judge.score(chosen):.3f}), but in "
-            "such data the neighbours that it keeps are random."
-        )
+        scores = f"({judge.score(best):.3f} against {judge.score(chosen):.3f})"
+        text += f" {_title(best)} has a higher score {scores}, but {_why_higher(judge, chosen, best)}."
     return text
+
+
+def _why_higher(judge: Judge, chosen: Entry, best: Entry) -> str:
+    """Say what a higher score means in data without structure.
+
+    Where principal components lose the neighbours, those that another map keeps are random. Where they keep them, the
+    data have few dimensions, and neighbours are real.
+    """
+    if "neighbours" in verdict(chosen).poor:
+        return "in such data the neighbours that it keeps are random"
+    if judge.tied(best, chosen):
+        middle, half = judge.difference(best, chosen)
+        return f"the two are statistically tied (difference {middle:.3f} ± {half:.3f})"
+    return f"no structure was found that {_title(chosen)} does not show"
 
 
 def _rows_reasons(record: Mapping[str, Any], done: Sequence[Entry]) -> list[str]:

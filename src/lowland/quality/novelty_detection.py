@@ -38,6 +38,16 @@ _GIVE = Remedies(
     "fit a method that stores them, such as Isomap",
     before="; to measure the distance to them, ",
 )
+_BETWEEN = Remedies(
+    Message(
+        Phrase(
+            "call outliers(D, metric='precomputed') with the distances between all objects (old and new)",
+            "run `lowland outliers --metric precomputed` on the distances between all objects (old and new)",
+        )
+    ),
+    "fit a method that stores them, such as LLE",
+    before="; to judge new objects, ",
+)
 _TAIL_QUANTILE = 0.9  # above this quantile the training rows' distances are extrapolated by an exponential tail
 
 
@@ -167,7 +177,10 @@ def novelty_after(
         if available == 0:
             assert isinstance(near, str)
             without = Phrase("", f"{', or' if ';' in near else ';'} leave --flag out")
-            raise DataError(Message(Owner("novelty"), f"{axes}, and ", near, without))
+            problem = f"{axes}, and "
+            if getattr(model, "_fitted_pairwise", False):  # which have no axes: only distances could judge
+                problem = "new objects given by distances cannot be judged with this model: "
+            raise DataError(Message(Owner("novelty"), problem, near, without))
         share = (1 - level) / available
         limits: dict[str, float] = {}
         work: list[Callable[[Array], Array]] = []
@@ -407,7 +420,7 @@ def _without_rows(model: Reducer) -> str | None:
     if held is None or held.shape[0] == 0:
         return Message(f"{name} stores no training rows", _GIVE)
     if getattr(model, "_fitted_pairwise", False) and getattr(model, "square_", None) is None:
-        return f"{name} stores no distances between its training objects"
+        return Message(f"{name} stores no distances between its training objects", _BETWEEN)
     return None
 
 

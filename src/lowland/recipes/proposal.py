@@ -95,7 +95,7 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
         missing_category="level" if any(kinds[name].missing for name in categories) else None,
         id=id,
         color=color,
-        **_files(path),
+        **output_files(path),
     )
 
 
@@ -131,7 +131,7 @@ def further_commands(table: Table, path: str, reading: Mapping[str, Any] | None 
 def command_for_matrix(found: MatrixInspection, path: str) -> str:
     """Return a command line that reduces a sparse matrix without making it dense."""
     components = max(1, min(2, found.n_rows, found.n_columns))
-    return command_line("reduce", path, method="truncated_svd", components=components, **_files(path))
+    return command_line("reduce", path, method="truncated_svd", components=components, **output_files(path))
 
 
 def _transform(found: Inspection, mended: set[str], drop: Sequence[str | None]) -> str | None:
@@ -256,7 +256,7 @@ def _for_texts(
         method="truncated_svd" if few else "tsne",
         id=None if id == text else id,
         color=color,
-        **_files(path),
+        **output_files(path),
     )
 
 
@@ -268,17 +268,27 @@ def _for_vectors(
     words = {**reading, "vector": vector}
     words["text"] = words.get("text") or next((name for name, kind in kinds.items() if kind.kind == "text"), None)
     color = next((name for name in found.categories if name not in named), None)
-    return command_line("reduce", path, **words, id=next(iter(named), None), color=color, **_files(path))
+    return command_line("reduce", path, **words, id=next(iter(named), None), color=color, **output_files(path))
 
 
 def _for_distances(found: Inspection, path: str, reading: Mapping[str, Any]) -> str:
     """Return a command line that maps a distance matrix."""
-    method = "metric_mds" if found.missing_pairs else "classical_mds"
-    given = ["metric=precomputed", "weights=known" if found.missing_pairs else None]
-    return command_line("reduce", path, method=method, components=2, set=given, **reading, **_files(path))
+    return command_line("reduce", path, **distance_options(found.missing_pairs), **reading, **output_files(path))
 
 
-def _files(path: str) -> dict[str, str]:
+def distance_options(missing_pairs: int | None) -> dict[str, Any]:
+    """Return the options of `lowland reduce` for a distance matrix with this number of missing pairs.
+
+    >>> distance_options(0)
+    {'method': 'classical_mds', 'components': 2, 'set': ['metric=precomputed']}
+    """
+    method, settings = "classical_mds", ["metric=precomputed"]
+    if missing_pairs:
+        method, settings = "metric_mds", [*settings, "weights=known"]
+    return {"method": method, "components": 2, "set": settings}
+
+
+def output_files(path: str) -> dict[str, str]:
     """Return output file names derived from the table's."""
     stem = stem_of(path)
     return {"out": name_after(path, "map", ".csv"), "model": f"{stem}.lowland", "report": f"{stem}.html"}
