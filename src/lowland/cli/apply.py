@@ -52,7 +52,7 @@ Flag = Annotated[
     Parameter(
         help="Add columns that show how unlike the training rows each row is. Measures that the model can compute: t2 "
         "(Hotelling's T² along the axes), spe (squared residual from their plane), distance (to the training rows), "
-        "cell (largest deviation of a single number, relative to its limit). "
+        "cell (largest deviation of a single number, relative to its limit), terms (unknown terms of a text). "
         "novel is 1 if one of them exceeds its limit; unusual lists the columns responsible, with their values (not in "
         "files that hold only numbers). All are empty for rows with missing values.",
         show_default=False,
