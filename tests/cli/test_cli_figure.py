@@ -85,7 +85,10 @@ def test_the_style_gives_the_background_and_files_are_not_transparent(run, table
         (["--figure", "map.png", "--size", "big"], "--size big: write it as WIDTHxHEIGHT in inches"),
         (["--figure", "map.png", "--size", "0x3"], "each from 1 to 60"),
         (["--figure", "map.png", "--dpi", "3"], "--dpi 3: must be from 20 to 1200"),
-        (["--figure", "map.png", "--axes", "2,3"], "axis 3 was not kept, only 2 were (pca0, pca1); fit with --components 3"),
+        (
+            ["--figure", "map.png", "--axes", "2,3"],
+            "axis 3 was not kept, only 2 were (pca0, pca1); fit with --components 3",
+        ),
         (["--figure", "map.png", "--axes", "1,2,3,4"], "at most 3 axes"),
         (["--figure", "map.png", "--figure-kind", "biplott"], "did you mean biplot?"),
         (["--axes", "1,2"], "--axes applies to a figure: add --figure FILE"),
