@@ -97,8 +97,8 @@ class Explainer:
     """Explains rows above a limit by the columns with the largest shares of the measure.
 
     ``limits`` are those of all measures, in their order; ``factors`` has a function for the measures that are sums
-    over columns. If several measures exceed their limits, the one with the largest ratio to it is explained. Where single
-    numbers exceed their own limits, as ``beyond`` says, only their columns are listed: a sum over columns also blames
+    over columns. If several measures exceed their limits, the one with the largest ratio to it is explained. Where
+    single numbers exceed their own limits (``beyond``), only their columns are listed: a sum over columns also blames
     columns that are correlated with these.
     """
 
