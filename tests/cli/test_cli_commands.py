@@ -193,6 +193,21 @@ def test_inverse_with_all_components_restores_the_table(run: Run, frame: pl.Data
     np.testing.assert_allclose(found.to_numpy(), frame.select("a", "b", "c").to_numpy(), atol=1e-12)
 
 
+def test_inverse_warns_of_rows_far_outside_the_training_rows(run: Run, tmp_path: Path) -> None:
+    X = np.exp(np.random.default_rng(0).normal(size=(100, 3)))
+    pl.DataFrame(X, schema=["a", "b", "c"]).write_csv(tmp_path / "sizes.csv")
+    words = ("--transform", "log1p=all", "--out", "flat.csv", "--model", "m.lowland")
+    assert run("reduce", "sizes.csv", *words).code == 0
+    assert run("inverse", "m.lowland", "flat.csv", "--out", "b.csv", "--json").json["warnings"] == []
+    flat = pl.read_csv("flat.csv").with_columns(
+        pl.when(pl.int_range(100) == 2).then(80.0).otherwise(pl.col("pca0")).alias("pca0")
+    )
+    flat.write_csv("far.csv")
+    (told,) = run("inverse", "m.lowland", "far.csv", "--out", "b.csv", "--json").json["warnings"]
+    assert told.startswith("1 row is far outside the training rows (line 4): its values are extrapolated")
+    assert told.endswith("undone logarithms make them exponentially large or small")
+
+
 def test_inverse_finds_the_coordinates_among_other_columns(
     run: Run, frame: pl.DataFrame, table: Path, model: Path
 ) -> None:

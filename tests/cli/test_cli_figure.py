@@ -85,7 +85,10 @@ def test_the_style_gives_the_background_and_files_are_not_transparent(run, table
         (["--figure", "map.png", "--size", "big"], "--size big: write it as WIDTHxHEIGHT in inches"),
         (["--figure", "map.png", "--size", "0x3"], "each from 1 to 60"),
         (["--figure", "map.png", "--dpi", "3"], "--dpi 3: must be from 20 to 1200"),
-        (["--figure", "map.png", "--axes", "2,3"], "axis 3 was not kept, only 2 were; fit with --components 3"),
+        (
+            ["--figure", "map.png", "--axes", "2,3"],
+            "axis 3 was not kept, only 2 were (pca0, pca1); fit with --components 3",
+        ),
         (["--figure", "map.png", "--axes", "1,2,3,4"], "at most 3 axes"),
         (["--figure", "map.png", "--figure-kind", "biplott"], "did you mean biplot?"),
         (["--axes", "1,2"], "--axes applies to a figure: add --figure FILE"),
@@ -122,6 +125,20 @@ def test_axes_are_counted_from_one_or_named(run, table, drawn, axes) -> None:
     assert sorted(map(tuple, np.round(points, 9))) == sorted(map(tuple, np.round(want, 9)))
 
 
+def test_an_axis_that_will_not_be_kept_is_answered_with_the_names_there_are(run, table) -> None:
+    found = run("reduce", table, "--out", "flat.csv", "--figure", "map.png", "--axes", "pca1,pca2", "--components", 2)
+    assert found.code == 2
+    assert "axis 3 was not kept, only 2 were (pca0, pca1); fit with --components 3" in found.err
+
+
+@pytest.mark.parametrize("command", ["transform", "reduce", "plot"])
+def test_the_help_names_axes_as_the_columns_are(run, command) -> None:
+    text = " ".join(run(command, "--help").out.replace("│", " ").split())
+    assert "counted from 1, or by the names of their columns: 1,3 or pca0,pca2" in text
+    if command == "transform":
+        assert "terms (unknown terms of a text)" in text
+
+
 def test_three_axes_are_drawn_in_space(run, table, drawn) -> None:
     words = ("--components", 3, "--out", "flat.csv", "--figure", "map.png", "--axes", "1,2,3", "--size", "5x5")
     assert run("reduce", table, *words).code == 0
@@ -135,6 +152,7 @@ def test_three_axes_are_drawn_in_space(run, table, drawn) -> None:
         ("1,umap0", "there is no axis 'umap0'; axes are counted from 1, or named: pca0, pca1, pca2"),
         ("0,1", "there is no axis '0'"),
         ("2,2", "the same axis is named twice"),
+        ("pca2,pca3", "there is no axis 'pca3'; axes are counted from 1, or named: pca0, pca1, pca2"),
     ],
 )
 def test_axes_that_do_not_exist_name_the_remedy(run, model, table, axes, said) -> None:
@@ -394,4 +412,4 @@ def test_names_of_no_axes_are_refused_before_anything_is_written(run, table, mod
 @pytest.mark.parametrize("axes", ["PCA 3,PCA 1", "pca2"])
 def test_an_axis_by_name_that_will_not_be_kept_names_the_remedy(run, axes) -> None:
     done = run("reduce", "nowhere.csv", "--out", "none.csv", "--figure", "none.png", "--axes", axes)
-    assert "axis 3 was not kept, only 2 were; fit with --components 3" in done.err
+    assert "axis 3 was not kept, only 2 were (pca0, pca1); fit with --components 3" in done.err

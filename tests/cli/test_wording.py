@@ -132,7 +132,7 @@ def test_values_of_parameters_are_refused_in_the_words_of_the_shell(run, tmp_pat
         (
             "--components",
             "0",
-        ): "PCA: --components must be between 1 and min(n_samples, n_features)",
+        ): "PCA: --components must be a whole number from 1 to the number of rows or of columns, whichever is smaller",
         ("--method", "isomap", "--set", "landmarks=x"): "--set landmarks must be none (exact), auto, a whole number",
         (
             "--method",

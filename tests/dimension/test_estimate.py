@@ -143,6 +143,18 @@ def test_m9_few_points_for_many_dimensions_are_told():
     found = quiet(np.random.default_rng(8).standard_normal((300, 30)))
     assert any(text.startswith("300 points are too few for ") for text in found.warnings)
     assert any("as far away as the other points" in text for text in found.warnings)
+    most = 2 * np.log10(300)
+    assert found.consensus["nonlinear"] > most
+    assert f"; imprecise: 300 points can show at most {most:.1f})" in found.sentence
+    enough = quiet(np.random.default_rng(8).standard_normal((300, 2)))
+    assert "imprecise" not in enough.sentence
+
+
+def test_the_table_says_why_minka_counts_all():
+    found = quiet(np.random.default_rng(8).standard_normal((300, 5)) * [1, 2, 3, 4, 5])
+    assert found.linear["minka"] == 4
+    (row,) = [cells for cells in found.cells() if cells[1] == "minka"]
+    assert row[-1] == "5 (all: 4 is the most it can keep)"
 
 
 def test_whole_numbers_are_told():

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import lowland
-from lowland.dimension.levels import two_valued
+from lowland.dimension.levels import that_matter, two_valued
 
 
 def _levels(n: int) -> np.ndarray:
@@ -23,6 +23,17 @@ def test_clusters_of_levels_are_no_curve():
     assert "curved" not in found.sentence
     assert "24 columns are levels of categories or have two values" in found.sentence
     assert found.coordinates == round(found.consensus["linear"])
+
+
+@pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")
+def test_two_flags_of_hundreds_of_columns_are_no_reason():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 300)) + 0.3 * rng.normal(size=(200, 300))
+    with_flags = np.concatenate([flat, rng.integers(2, size=(200, 2))], axis=1)
+    found = lowland.dimension.estimate(with_flags)
+    assert "two values" not in found.sentence
+    assert found.of_levels(2) is found
+    assert (that_matter(2, 302), that_matter(24, 302)) == (0, 24)
 
 
 def test_a_curve_beside_two_flags_is_still_a_curve():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -18,10 +20,12 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import lowland
+from lowland.core.measure import Measure
 from lowland.quality import downstream
 from lowland.quality.class_accuracy import voted
 from lowland.quality.discriminant import DiscriminantAxes
 from lowland.quality.downstream_data import supervised
+from lowland.quality.downstream_result import Destroyed, Downstream, Trial
 from lowland.quality.learners import NeighborMean, NeighborVote
 
 
@@ -130,6 +134,47 @@ def test_classes_that_pca_destroys_are_told_with_the_reason(hidden, estimator):
         assert found.smallest == {}
         assert found.best.method == "lda"
         assert "Better: LDA, 1 component: " in found.sentence
+
+
+def trial_with(method, title, k, loss, error):
+    half = error * 2.7764451
+    measured = Measure(loss, loss - half, loss + half, exact=False)
+    return Trial(method, title, k, Measure(0.7 - loss, 0.6, 1.0), measured, (0.7,) * 5)
+
+
+def test_gains_are_called_gains_and_pca_is_not_praised_and_blamed():
+    pca, lda = trial_with("pca", "PCA", 2, 0.002, 0.01), trial_with("lda", "LDA", 1, -0.242, 0.02)
+    slight = trial_with("random_projection", "Random projection", 3, -0.005, 0.01)
+    destroyed = Destroyed(3, 0.95, 0.5, 0.94, "1 LDA axis", 0.4, 0.9, 0.01, 0.25)
+    everything = trial_with("all columns", "all columns", 9, 0.0, 0.01)
+    smallest = {"pca": 2, "lda": 1, "random_projection": 3}
+    found = Downstream(everything, (pca, lda, slight), smallest, None, "KNN", "classes", 0.4, 100, 9, 5)
+    assert "LDA: 1 component gains 24.2 points, standard error 2.0." in found.sentence
+    assert "Random projection: 3 components lose nothing measurable (gain 0.5 points" in found.sentence
+    assert "PCA: 2 components lose nothing measurable (loss 0.2 points" in found.sentence
+    both = replace(found, destroyed=destroyed).sentence
+    assert "PCA: 2 components score no worse than all columns (loss 0.2 points, standard error 1.0), but worse" in both
+    assert "but worse than 1 LDA axis." in both
+    assert "PCA: 2 components lose nothing" not in both
+    assert "With 3 components PCA destroys the classes: they keep" in both
+
+
+def test_axes_of_famd_are_not_called_columns(rng):
+    kind = np.repeat(["a", "b"], 30)
+    frame = pl.DataFrame(
+        {
+            "x": rng.normal(size=60) + 3 * (kind == "a"),
+            "y": rng.normal(size=60),
+            "colour": np.where(rng.random(60) < 0.5, "red", "blue"),
+        }
+    )
+    steps = lowland.recipe(None, categories="famd", unseen="ignore")
+    found = downstream(frame, kind, methods=["columns"], components=[1, 2], folds=3, steps=steps)
+    assert f"on all 3 columns (coded as {found.n_columns} axes) is" in found.sentence
+    assert found.mixed_columns == 3
+    assert "best columns" not in found.sentence
+    assert found.of("columns")[0].title == "best axes"
+    assert downstream(frame[:, :2], kind, methods=["pca"], components=[1], folds=3).mixed_columns is None
 
 
 def test_classes_that_pca_keeps_are_not_called_destroyed(rng):

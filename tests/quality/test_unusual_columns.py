@@ -53,6 +53,23 @@ def test_a_value_off_the_plane_is_named_with_its_value(column: int, scale: bool)
     assert all(row == () for row, novel in zip(found.unusual, found.novel, strict=True) if not novel)
 
 
+@pytest.mark.parametrize("options", [{}, {"categories": "famd"}])
+def test_a_number_beyond_its_own_limit_is_listed_alone(options: dict) -> None:
+    rng = np.random.default_rng(0)
+    common = rng.standard_normal((300, 1))
+    table = pl.DataFrame(common + 0.4 * rng.standard_normal((300, 4)), schema=["a", "b", "c", "d"])
+    if options:
+        table = table.with_columns(pl.Series("kind", rng.choice(["u", "v"], 300)))
+    model = lowland.recipe(lowland.PCA(2, scale=not options), **options).fit(table)
+    new = table.head(5).with_columns(
+        pl.Series("a", [*table["a"][:2], 60.0, table["a"][3], 60.0]),
+        pl.Series("c", [*table["c"][:4], -60.0]),
+    )
+    found = novelty(model, new)
+    assert [odd.column for odd in found.unusual[2]] == ["a"], "b, c and d have residuals that a causes"
+    assert {odd.column for odd in found.unusual[4]} == {"a", "c"}
+
+
 def test_shares_are_of_the_measure_and_add_up_to_one_at_most() -> None:
     X = plane(500)
     model = lowland.PCA(2).fit(X)

@@ -14,8 +14,12 @@ import pytest
 import lowland
 from lowland import cli
 from lowland.contract.method_table import METHODS
+from lowland.core.measure import Measure
 from lowland.data.pixels import pixel_names
+from lowland.quality.purity import Purity
+from lowland.quality.verdicts import Verdict
 from lowland.report import render_report
+from lowland.report.answers import _advice
 from lowland.report.meaning import HOW_TO_READ, meaning, pictures_of
 from report_page import Page
 
@@ -353,16 +357,36 @@ def test_the_next_comparison_is_of_the_same_rows(files, capsys) -> None:
         (0.97, 0.5, 0.95, "distances along the shape"),
         (0.97, 0.5, 0.5, "do not measure distances in it: they are poor"),
         (0.9, 0.7, 0.5, "Read the coarse arrangement"),
+        (0.934, 0.346, 0.5, "Read neighbours and groups from this map, not the distances between groups"),
+        (0.8, 0.7, 0.5, "Read only the coarse arrangement from it: distances are fair"),
+        (0.8, 0.3, 0.5, "Distances in it are poor, too"),
     ],
 )
 def test_the_advice_follows_the_verdict(near, direct, geodesic, said) -> None:
+    assert said in _advice_on(Verdict(near, near, direct, geodesic))
+
+
+@pytest.mark.parametrize(
+    ("contrast", "mixed", "said", "unsaid"),
+    [
+        (1.1, ("a",), "not single neighbours or borders of groups", "Neighbours, groups and distances can be read"),
+        (1.1, (), "hardly nearer than other rows", "overlap"),
+        (3.0, ("a",), "Groups that are separate in the data overlap in the map", "hardly nearer"),
+        (3.0, (), "Neighbours, groups and distances can be read", "not single neighbours"),
+    ],
+)
+def test_the_advice_takes_contrast_and_groups_into_account(contrast, mixed, said, unsaid) -> None:
+    text = _advice_on(Verdict(0.97, 0.97, 0.95), contrast, mixed)
+    assert said in text
+    assert unsaid not in text
+
+
+def _advice_on(verdict: Verdict, contrast: float = 3.0, mixed: tuple[str, ...] = ()) -> str:
     from types import SimpleNamespace
 
-    from lowland.quality.verdicts import Verdict
-    from lowland.report.answers import _advice
-
-    picture = SimpleNamespace(by_chance=False, verdict=Verdict(near, near, direct, geodesic))
-    assert said in _advice(SimpleNamespace(picture=picture))
+    purity = Purity(Measure(0.9), Measure(0.6), 0.3, mixed)
+    picture = SimpleNamespace(by_chance=False, verdict=verdict, contrast=Measure(contrast), purity=purity)
+    return _advice(SimpleNamespace(picture=picture))
 
 
 def test_the_report_of_a_reduction_words_warnings_for_the_command_line(files, capsys) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +52,7 @@ Flag = Annotated[
     Parameter(
         help="Add columns that show how unlike the training rows each row is. Measures that the model can compute: t2 "
         "(Hotelling's T² along the axes), spe (squared residual from their plane), distance (to the training rows), "
-        "cell (largest deviation of a single number, relative to its limit). "
+        "cell (largest deviation of a single number, relative to its limit), terms (unknown terms of a text). "
         "novel is 1 if one of them exceeds its limit; unusual lists the columns responsible, with their values (not in "
         "files that hold only numbers). All are empty for rows with missing values.",
         show_default=False,
@@ -302,7 +303,9 @@ def inverse(
     given = replace(read_coordinates(fitted, embedding, reading, id), id=id)
     keep = KeepOptions(id=id)
     _check_kept(given, keep, out)
-    restored = run(lambda Y: fitted.inverse_transform(Y if after is None else after.inverse_transform(Y)), given)
+    before = run(lambda Y: Y if after is None else after.inverse_transform(Y), given)
+    restored = run(lambda _: fitted.inverse_transform(before), given)
+    _warn_of_far(fitted, before, given, steps)
     own = getattr(fitted, "feature_names_in_", None)
     names = default_names(restored.shape[1]) if own is None else [str(name) for name in own]
     if steps is not None:
@@ -316,6 +319,32 @@ def inverse(
     made = f"{count(given.shape[0], 'row')} of {count(len(names), 'column')}"
     summary = f"{method_title(fitted)} restored {made} from {count(given.shape[1], 'dimension')}."
     return Answer(facts, summary, command_line("info", out or model), rows=_written(frame, out))
+
+
+def _warn_of_far(fitted: Reducer, Y: Any, given: Input, steps: Pipeline | None) -> None:
+    """Warn of coordinates far outside the training rows: their values are extrapolated, in logarithms exponentially."""
+    from ..core.errors import LowlandWarning
+    from ..core.formatting import count, first_names
+    from ..quality.novelty_axes import far_coordinates
+
+    far = far_coordinates(fitted, Y)
+    if far is None or not far.any():
+        return
+    names = row_names(given)
+    places = [names[i] for i in far.nonzero()[0].tolist()]
+    is_log = any(set(getattr(step, "columns_", ())) & {"log", "log1p", "clr"} for _, step in _steps(steps))
+    more = "; undone logarithms make them exponentially large or small" if is_log else ""
+    one = len(places) == 1
+    warnings.warn(
+        f"{count(len(places), 'row')} {'is' if one else 'are'} far outside the training rows "
+        f"({first_names(places, 3)}): {'its' if one else 'their'} values are extrapolated and unreliable{more}",
+        LowlandWarning,
+        stacklevel=2,
+    )
+
+
+def _steps(steps: Pipeline | None) -> list[tuple[str, Any]]:
+    return [] if steps is None else list(steps.steps)
 
 
 def _check_order(model: Path, data: Path, place: str) -> None:

@@ -107,8 +107,8 @@ class MapFigureOptions:
     axes: Annotated[
         str | None,
         Parameter(
-            help="Axes of the map to draw, counted from 1 or by name, such as 2,3 or pca1,pca2; three axes give a 3-D "
-            "figure. Default: 1,2."
+            help="Axes of the map to draw, by number, counted from 1, or by the names of their columns: 1,3 or "
+            "pca0,pca2; three axes give a 3-D figure. Default: 1,2."
         ),
     ] = None
     look: LookOptions = _LOOK
@@ -128,7 +128,9 @@ class MapFigureOptions:
         self.look.check()
         numbers = axis_numbers_in(self.axes, naming)
         if components is not None and components.isdecimal() and numbers and max(numbers) > int(components):
-            raise _not_kept(self.axes or "", max(numbers), int(components), "")
+            kept = int(components)
+            listed = "" if naming is None else f" ({_listed([f'{naming.column}{i}' for i in range(kept)])})"
+            raise _not_kept(self.axes or "", max(numbers), kept, listed)
 
     def words(self) -> dict[str, Any]:
         """Return the options for a command line with the same figure."""
@@ -209,12 +211,16 @@ def _number(part: str, text: str, names: Sequence[str], labels: Sequence[str]) -
     for called in (names, labels, [label.partition(" (")[0] for label in labels]):
         if part in called:
             return list(called).index(part) + 1
-    listed = f"{', '.join(names[:6])}{' …' if len(names) > 6 else ''}"
+    listed = _listed(names)
     if not part.isdecimal() or int(part) == 0:
         raise _unknown(part, text, listed)
     if int(part) > len(names):
         raise _not_kept(text, int(part), len(names), f" ({listed})")
     return int(part)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:6])}{' …' if len(names) > 6 else ''}"
 
 
 def _unknown(part: str, text: str, listed: str) -> UsageError:

@@ -72,8 +72,8 @@ def plot(
         str | None,
         Parameter(
             group=FIGURE,
-            help="Axes of the map to draw, counted from 1 or by name, such as 2,3; three axes give a 3-D figure. "
-            "Default: 1,2.",
+            help="Axes of the map to draw, by number, counted from 1, or by the names of their columns: 1,3 or "
+            "pca0,pca2; three axes give a 3-D figure. Default: 1,2.",
         ),
     ] = None,
     look: LookOptions | None = None,

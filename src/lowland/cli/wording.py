@@ -44,6 +44,7 @@ _FUNCTIONS = (
     "supplementary",
     "transform_file",
 )
+_MOST = {"min(n_samples, n_features)": "the number of rows or of columns, whichever is smaller"}
 _OPTIONS: ContextVar[Callable[[], Iterable[str]]] = ContextVar("options", default=tuple)
 
 
@@ -132,6 +133,8 @@ def typed_values(rule: Rule) -> str:
 
     if isinstance(rule, rules.AnyOf):
         return ", or ".join(typed_values(part) for part in rule.rules if not isinstance(part, rules.FunctionRule))
+    if isinstance(rule, rules.Integer) and rule.most in _MOST:
+        return f"a whole number from {rule.low} to {_MOST[rule.most]}"
     if isinstance(rule, rules.Choice):
         return " or ".join(rule.names)
     if isinstance(rule, rules.Seed):

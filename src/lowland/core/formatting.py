@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 _BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -94,6 +94,17 @@ def count(n: int, noun: str) -> str:
     ('1 row', '1,500 rows')
     """
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def first_names(names: Sequence[str], most: int = 5) -> str:
+    """Return names joined by "and"; of more than ``most`` the first three and how many more there are.
+
+    >>> first_names(["a", "b"]), first_names([f"gene{i}" for i in range(6000)])
+    ('a and b', 'gene0, gene1, gene2 and 5,997 more')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[:3])} and {len(names) - 3:,} more"
+    return " and ".join(names)
 
 
 def first_line(error: BaseException) -> str:

@@ -12,18 +12,18 @@ from collections.abc import Mapping
 from ..core.measure import Measure
 
 SILENT = "nothing above noise"
-NO_NOISE = "no common noise"
+NO_NOISE = "{most} is the most it can keep"
 
 
 def counting_all(found: Mapping[str, Measure], rank: int) -> dict[str, str]:
     """Return the rules that take part with all dimensions, each with the reason.
 
     >>> counting_all({"variance_share": Measure(4), "broken_stick": Measure(0), "minka": Measure(4)}, rank=5)
-    {'broken_stick': 'nothing above noise', 'minka': 'no common noise'}
+    {'broken_stick': 'nothing above noise', 'minka': '4 is the most it can keep'}
     """
     reasons = {name: SILENT for name, value in found.items() if round(value) == 0}
     if "minka" in found and found["minka"] >= rank - 1:
-        reasons["minka"] = NO_NOISE
+        reasons["minka"] = NO_NOISE.format(most=rank - 1)
     return reasons
 
 

@@ -27,7 +27,7 @@ from .angles import Plateau, curve, plateau, scan
 from .closed import is_closed
 from .consensus import counting_all, median
 from .correlation import correlation_dimension
-from .levels import explain, two_valued
+from .levels import explain, that_matter, two_valued
 from .neighbors import TIED, discrete, levina_bickel_of, neighbor_range, two_nn_of
 from .notes import doubts, many, rough, sentence
 from .points import ANGLES, Points, Spec, choose_anchors, in_memory, left_out, points_of, ties, unit_rows
@@ -129,7 +129,7 @@ def estimate(
     method = _LINEAR.get(metric)
     d = max(1, round(level.value))
     flat = round(consensus.get("linear", d + 1))
-    levels = 0 if spectrum is None or flat <= d else two_valued(X)
+    levels = 0 if spectrum is None or flat <= d else that_matter(two_valued(X), spectrum.n_columns)
     sure = sure and not explain(levels, flat, d)
     closed = sure and flat > d and is_closed(points, d, seed(random_state))
     said = sentence(consensus, level, points.n, sure=sure, linear=method, closed=closed, levels=levels)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 Array = Any
 
+_MATTERS = 0.05  # least share of the columns
 _AT_ONCE = 1 << 22  # entries compared at a time
 
 
@@ -42,6 +43,15 @@ def _of_block(X: Array) -> int:
 def _of_series(column: Any) -> int:
     levels = int(column.n_unique())
     return int(levels == 2) if column.dtype.is_numeric() else levels
+
+
+def that_matter(levels: int, n_columns: int) -> int:
+    """Return the number of levels, or 0 if they are too few of the columns to be the reason for linear dimensions.
+
+    >>> that_matter(2, 13), that_matter(2, 6000)
+    (2, 0)
+    """
+    return levels if levels >= _MATTERS * n_columns else 0
 
 
 def explain(levels: int, flat: int, d: int) -> bool:

@@ -66,14 +66,19 @@ def _few(d: float, scales: ScaleCurve, n: int) -> str:
     contrast = float(scales.radius[0] / scales.radius[-1])
     return (
         f"{n:,} points are too few for {d:.0f} dimensions: distances between so many points can show at most "
-        f"{2 * np.log10(n):.1f} dimensions, and the nearest neighbours are {format_share(contrast)} as far away as the "
+        f"{_most(n):.1f} dimensions, and the nearest neighbours are {format_share(contrast)} as far away as the "
         "other points. The number is imprecise; give more points"
     )
 
 
 def many(d: float, n: int) -> bool:
     """Return whether there are too few points for such a dimension."""
-    return bool(d > 2 * np.log10(n))
+    return bool(d > _most(n))
+
+
+def _most(n: int) -> float:
+    """Return the largest dimension that distances between n points can show (Eckmann and Ruelle 1992)."""
+    return float(2 * np.log10(n))
 
 
 def rough(level: Plateau, scales: ScaleCurve) -> bool:
@@ -121,7 +126,8 @@ def sentence(
         about = f"about {n - 1} dimensions ({true.low:.3g} to {true.high:.3g})"
         said = f"at least {n - 1} dimensions" if true.low >= n - 1 else about
         return f"The data have {said}, the maximum for {n} points; more points are needed to estimate the number."
-    said = f"about {shown} dimension{'s' if shown != '1' else ''} ({true.low:.3g} to {true.high:.3g})"
+    few = f"; imprecise: {n:,} points can show at most {_most(n):.1f}" if many(float(true), n) else ""
+    said = f"about {shown} dimension{'s' if shown != '1' else ''} ({true.low:.3g} to {true.high:.3g}{few})"
     if not level.level and not level.rising:
         said = f"no stable dimension over several scales; the best estimate is {said}"
     start = f"The data have {said}"

@@ -12,7 +12,7 @@ from ..core.measure import Measure
 from ..core.show import show
 from ..spectral.variances import Variances
 from .angles import Plateau, ScaleCurve
-from .levels import explain
+from .levels import explain, that_matter
 from .notes import sentence
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ class Estimate:
         """Return the estimate of rows that code so many levels of categories: these may be the linear dimensions."""
         flat, d = round(self.consensus.get("linear", 0.0)), max(1, round(self.consensus["nonlinear"]))
         compared = self.linear_method is not None and not self.plateau.spanned  # with the linear dimensions
+        levels = 0 if self.spectrum is None else that_matter(levels, self.spectrum.n_columns)
         if flat <= d or not compared or not explain(levels, flat, d):
             return self
         said = sentence(self.consensus, self.plateau, self.n_rows, sure=False, linear=self.linear_method, levels=levels)

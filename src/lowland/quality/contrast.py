@@ -117,15 +117,20 @@ def contrast_from(means: Array, nearest: Array, *, exact: bool) -> Measure:
     return Measure(value, max(0.0, value - half), value + half, exact=False)
 
 
+def hardly_differ(contrast: Measure) -> bool:
+    """Return whether distances are so concentrated that nearest neighbours are hardly nearer than other points."""
+    return contrast.high < LOW
+
+
 def warn_of_concentration(contrast: Measure, owner: str) -> str | None:
     """Warn if distances are concentrated, and return the message."""
-    if not contrast.high < LOW:
+    if not hardly_differ(contrast):
         return None
     text = Message(
         Owner(owner),
         f"distances in the data hardly differ (the mean distance to the nearest neighbour is "
-        f"{1 / contrast:.0%} of the mean distance), so nearest neighbours are mostly random; reduce the data to fewer "
-        "columns first (for example with PCA), or use another metric",
+        f"{1 / contrast:.0%} of the mean distance), so nearest neighbours are hardly nearer than other rows; select "
+        "fewer columns, or use another metric",
     )
     warnings.warn(text, LowlandWarning, stacklevel=level_of_the_caller())
     return text

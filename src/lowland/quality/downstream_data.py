@@ -43,6 +43,7 @@ class Supervised:
     left_out: int = 0
     sampled_from: int | None = None
     names: Sequence[str] | None = None
+    mixed: int | None = None  # columns of the table, if steps turned them into axes, as FAMD does
 
     @property
     def n(self) -> int:
@@ -149,10 +150,11 @@ def supervised(X: Any, y: Any, steps: Any, task: str, folds: int, sample: int | 
     fold = _folds(len(known), folds, seed, None if target is None else target.codes)
     if target is None:
         _check_variation(name, values, fold, folds)
-    width = rows.shape[1]
+    width, mixed = rows.shape[1], None
     if steps is not None:
-        width, names = _columns_after(steps, rows, known)
-    return Supervised(rows, values, target, given, fold, folds, width, steps, left_out, sampled_from, names)
+        width, names, has_axes = _columns_after(steps, rows, known)
+        mixed = rows.shape[1] if has_axes else None
+    return Supervised(rows, values, target, given, fold, folds, width, steps, left_out, sampled_from, names, mixed)
 
 
 def check_tolerance(tolerance: Any) -> None:
@@ -161,8 +163,8 @@ def check_tolerance(tolerance: Any) -> None:
         raise ValueError(_said(Setting("tolerance"), f" must be a number from 0 to 1; it is {tolerance!r}"))
 
 
-def _columns_after(steps: Any, rows: Any, places: Array) -> tuple[int, list[str] | None]:
-    """Return the number and the names of the columns that steps make.
+def _columns_after(steps: Any, rows: Any, places: Array) -> tuple[int, list[str] | None, bool]:
+    """Return the number and the names of the columns that steps make, and whether these are axes of those before.
 
     A cell that is no number is named by its row in the given table: ``places`` are the rows that are left of it.
     """
@@ -184,7 +186,8 @@ def _columns_after(steps: Any, rows: Any, places: Array) -> tuple[int, list[str]
         names = list(map(str, made.get_feature_names_out()))
     except (AttributeError, ValueError):  # a step without names, or rows without them
         names = None
-    return width, names
+    parts = [step for _, step in getattr(made, "steps", [("", made)])]
+    return width, names, any(hasattr(part, "rotation") and part.rotation() is not None for part in parts)
 
 
 def _said(*parts: Any) -> Message:

@@ -95,7 +95,7 @@ class Destroyed:
         measure, always = ("accuracy", "naming the largest class") if self.classes else ("r²", "predicting the mean")
         score, best, chance = (_score(value, self.classes) for value in (self.score, self.best, self.baseline))
         text = (
-            f"PCA destroys {what}: {count(self.k, 'component')} {'keeps' if self.k == 1 else 'keep'} "
+            f"With {count(self.k, 'component')} PCA destroys {what}: {'it keeps' if self.k == 1 else 'they keep'} "
             f"{format_share(self.kept)} of the variance, but the {measure} is {score}, against {best} on "
             f"{self.best_title} ({always}: {chance})."
         )
@@ -139,6 +139,9 @@ class Downstream:
         Methods that failed, each with the reason.
     warnings : tuple of str
         Warnings of the fits; those that differ only in numbers once.
+    mixed_columns : int or None
+        If steps turned the columns into axes, as FAMD does, the number of columns before; ``n_columns`` counts the
+        axes, and the method "columns" selects axes.
     """
 
     everything: Trial
@@ -156,6 +159,7 @@ class Downstream:
     sampled_from: int | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    mixed_columns: int | None = None
 
     def of(self, method: str) -> list[Trial]:
         """Return the trials of a method, by number of components."""
@@ -195,7 +199,7 @@ class Downstream:
         low, high = (_score(value, classes) for value in (score.low, score.high))
         chance = f"always naming the largest class: {_score(self.baseline, classes)}" if classes else "the mean: 0"
         parts = [
-            f"The {what} of {self.learner} on {_all_columns(self.n_columns)} is {_score(score, classes)} "
+            f"The {what} of {self.learner} on {self._all_columns()} is {_score(score, classes)} "
             f"(95 % interval {low} to {high}; {chance})."
         ]
         parts += [self._said(method) for method in self.methods] if self.learns else [self._nothing_learned()]
@@ -212,26 +216,47 @@ class Downstream:
         best = self.best
         if best is self.everything:
             return f"{text}; try another learner or other columns."
-        unit = "column" if best.method == "columns" else "component"
-        return f"{text}. Better: {best.title}, {count(best.k, unit)}{_names(best)}: {_score(best.score, classes)}."
+        made = f"{self._counted(best)}{_names(best)}"
+        return f"{text}. Better: {best.title}, {made}: {_score(best.score, classes)}."
+
+    def _all_columns(self) -> str:
+        every = self.n_columns if self.mixed_columns is None else self.mixed_columns
+        text = "the only column" if every == 1 else f"all {count(every, 'column')}"
+        return text if self.mixed_columns is None else f"{text} (coded as {_axes(self.n_columns)})"
+
+    def _counted(self, trial: Trial) -> str:
+        """Return how many components, or selected columns or axes, a trial has."""
+        if trial.method != "columns":
+            return count(trial.k, "component")
+        return count(trial.k, "column") if self.mixed_columns is None else _axes(trial.k)
 
     def _said(self, method: str) -> str:
         """Return how many components of a method lose nothing, by the rule of `Trial.loses_nothing`."""
         trials, k, classes = self.of(method), self.smallest[method], self.task == "classes"
-        title, unit = trials[0].title, "column" if method == "columns" else "component"
-        title = "Selection of the best columns" if method == "columns" else title
+        selects = method == "columns"
+        title = f"Selection of the {trials[0].title}" if selects else trials[0].title
         within = "" if not self.tolerance else f" plus {self.tolerance:g}"
         if k is None:
             near = min(trials, key=lambda trial: trial.loss)
+            unit = "component" if not selects else "column" if self.mixed_columns is None else "axis"
+            numbers = "numbers of axes" if unit == "axis" else f"numbers of {unit}s"
             return (
-                f"{title}: every tried number of {unit}s loses more than a standard error{within}; the least, "
-                f"with {count(near.k, unit)}, is {_difference(near, classes)}."
+                f"{title}: all tried {numbers} lose more than a standard error{within}; the least, "
+                f"with {self._counted(near)}, is {_difference(near.loss, near.error, classes)}."
             )
         best = next(trial for trial in trials if trial.k == k)
-        verb = "loses" if k == 1 else "lose"
+        start, s = f"{title}: {self._counted(best)}{_names(best)}", "s" if k == 1 else ""
+        gained = float(best.loss) < 0
+        size = _difference(-best.loss if gained else best.loss, best.error, classes)
+        difference = f"{'gain' if gained else 'loss'} {size}"
+        if self.destroyed is not None and method == "pca" and k <= self.destroyed.k:
+            best_title = self.destroyed.best_title
+            more = "" if best_title == self.everything.title else f", but worse than {best_title}"
+            return f"{start} score{s} no worse than all columns ({difference}){more}."
+        if float(best.loss) < -best.error:
+            return f"{start} gain{s} {size}."
         most = f" more than {self.tolerance:g}" if self.tolerance else ""
-        loss = _difference(best, classes)
-        return f"{title}: {count(k, unit)}{_names(best)} {verb} nothing measurable{most} (loss {loss})."
+        return f"{start} lose{s} nothing measurable{most} ({difference})."
 
     def to_frame(self) -> pl.DataFrame:
         """Return a data frame with a row for each trial, all columns first."""
@@ -286,8 +311,8 @@ def is_better(trial: Trial, baseline: float) -> bool:
     return trial.score.low > baseline
 
 
-def _all_columns(n: int) -> str:
-    return "the only column" if n == 1 else f"all {count(n, 'column')}"
+def _axes(n: int) -> str:
+    return "1 axis" if n == 1 else f"{n:,} axes"
 
 
 def _names(trial: Trial) -> str:
@@ -295,11 +320,11 @@ def _names(trial: Trial) -> str:
     return "" if trial.columns is None or trial.k > _NAMED else f" ({', '.join(trial.columns)})"
 
 
-def _difference(trial: Trial, classes: bool) -> str:
-    """Return the loss with its standard error: in points of percent, or of r²."""
+def _difference(loss: float, standard_error: float, classes: bool) -> str:
+    """Return a loss or gain with its standard error: in points of percent, or of r²."""
     if not classes:
-        return f"{_plain(trial.loss)}, standard error {_plain(trial.error)}"
-    value, error = (f"{100 * part:.1f}".replace("-0.0", "0.0").replace("-", "−") for part in (trial.loss, trial.error))
+        return f"{_plain(loss)}, standard error {_plain(standard_error)}"
+    value, error = (f"{100 * part:.1f}".replace("-0.0", "0.0").replace("-", "−") for part in (loss, standard_error))
     return f"{value} points, standard error {error}"
 
 

@@ -209,7 +209,7 @@ class _Bench:
         classes = None if target is None else by_class(run.guess.astype(int), target)
         return Trial(
             key[0],
-            EVERYTHING if run.before is None else run.before.title,
+            self._title(run),
             run.k,
             _over_folds(run.scores, (0.0, 1.0) if target is not None else (-np.inf, 1.0), data.n if target else None),
             _over_folds(losses, (-np.inf, np.inf)),
@@ -221,6 +221,13 @@ class _Bench:
             run.peak,
             self._columns(run),
         )
+
+    def _title(self, run: _Run) -> str:
+        """Return the title of a method; columns that steps made as axes are not columns of the table."""
+        if run.before is None:
+            return EVERYTHING
+        selects = run.before.name == "columns" and self.data.mixed is not None
+        return "best axes" if selects else run.before.title
 
     def _columns(self, run: _Run) -> tuple[str, ...] | None:
         """Return the k columns that were selected in most folds, in their order."""
@@ -307,6 +314,7 @@ def _measured(data: Supervised, made: Any, befores: list[Before], components: An
         data.sampled_from,
         bench.skipped,
         tuple(bench.told.values()),
+        data.mixed,
     )
 
 

@@ -10,11 +10,15 @@ import scipy.sparse as sp
 
 from ..contract.reducer import Reducer
 from ..core import arrays
+from .limits import hotelling
 from .robust_pca import RobustAxes
+from .training_tails import t2_limit, tails_of
 
 Array = Any
 
 _LEAST_RESIDUAL_ROWS = 10  # rows minus components: with fewer, limits of SPE are off by a factor of several
+_FAR = 4.0  # times the limit of T², twice the distance: not merely rare
+_FAR_SHARE = 0.001  # of normal rows beyond the limit
 _ORTHONORMAL = 1e-4  # largest deviation from orthonormality; float32 leaves less
 
 
@@ -43,6 +47,16 @@ def axes_of(model: Reducer) -> RobustAxes | str:
     scale = getattr(fitted, "scale_", None)
     spectrum, total = np.asarray(fitted.spectrum_, dtype=np.float64), float(fitted.total_variance_)
     return RobustAxes(fitted.mean_, scale, V, values * factor, spectrum * factor, total * factor, np.empty(0), n)
+
+
+def far_coordinates(model: Reducer, Y: Any) -> Array | None:
+    """Return which coordinates are far outside the training rows: T² above four times its limit; None if unknown."""
+    axes = axes_of(model)
+    if isinstance(axes, str):
+        return None
+    variances = np.ones(axes.k) if getattr(model, "whiten", False) else np.maximum(axes.variances, np.finfo(float).tiny)
+    t2 = (np.asarray(arrays.to_numpy(Y), dtype=np.float64) ** 2 / variances).sum(axis=1)
+    return np.asarray(t2 > _FAR * t2_limit(tails_of(model), axes, hotelling(axes.k, axes.n), _FAR_SHARE))
 
 
 def _famd_axes(model: Any) -> RobustAxes | str:

@@ -185,6 +185,7 @@ def novelty_after(
         limits: dict[str, float] = {}
         work: list[Callable[[Array], Array]] = []
         factors: dict[str, Factors] = {}
+        beyond: Factors | None = None
         if isinstance(axes, str):
             missing |= {"t2": axes, "spe": axes}
         else:
@@ -202,9 +203,10 @@ def novelty_after(
                 factors["distance"] = near.factors
         if cells_of is not None:
             cells = cells_of(share)
+            beyond = cells.of_numbers
             work.append(cells.largest)
             limits["cell"], factors["cell"] = 1.0, cells.factors
-        explainer = Explainer(limits, factors, _origins(steps, first, rows))
+        explainer = Explainer(limits, factors, _origins(steps, first, rows), beyond)
         found = arrays.to_numpy(
             rows.map_blocks(lambda block: _measured(block, work, explainer), len(limits) + explainer.width, np.float64)
         )

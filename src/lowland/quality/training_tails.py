@@ -114,21 +114,27 @@ class Cells:
         return cls(axes, row_tails.number_columns(model), limits, turned)
 
     def ratios(self, block: Array) -> Array:
-        """Return the larger of the two ratios of each cell to its limit, (rows, columns)."""
+        """Return the two ratios of each cell to its limits, of the number and of its residual, (rows, 2, columns)."""
         axes = self.axes
         rows = standard(block, axes) if self.turned is None else arrays.to_numpy(block) @ self.turned
         squares = row_tails.scores(rows, axes.directions, axes.variances, axes.total, self.at)
         with np.errstate(divide="ignore", invalid="ignore"):
             found = np.where(squares > 0, squares / self.limits, 0.0)
-        return np.asarray(found.max(axis=1))
+        return np.asarray(found)
 
     def largest(self, block: Array) -> Array:
         """Return the largest ratio of each row, (rows, 1)."""
-        return self.ratios(block).max(axis=1, initial=0.0)[:, None]
+        return self.ratios(block).max(axis=(1, 2), initial=0.0)[:, None]
 
     def factors(self, block: Array) -> tuple[Array, Array]:
-        """Return the roots of the ratios above 1, in the place of their columns, twice."""
-        ratios = self.ratios(block)
+        """Return the roots of the larger ratios above 1, in the place of their columns, twice."""
+        return self._placed(self.ratios(block).max(axis=1))
+
+    def of_numbers(self, block: Array) -> tuple[Array, Array]:
+        """Return the same of the numbers alone: an extreme number changes the residuals of other columns, too."""
+        return self._placed(self.ratios(block)[:, 0])
+
+    def _placed(self, ratios: Array) -> tuple[Array, Array]:
         roots = np.sqrt(np.where(ratios > 1, ratios, 0.0))
         width = len(self.axes.mean)
         out = roots if self.at is None else np.zeros((len(roots), width))

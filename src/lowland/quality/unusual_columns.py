@@ -20,6 +20,7 @@ Factors = Callable[[Array], tuple[Array, Array]]  # of rows: two arrays whose pr
 LISTED = 3  # most columns listed for a row
 _ENOUGH = 0.8  # share of a measure after which no further columns are listed
 _WIDTH = 1 + 3 * LISTED  # of an explanation: measure; column, share and value of each listed column
+_BEYOND = 0.5  # between 0, of a number within its limit, and 1: products through axes are rounded
 _ENTRIES_AT_ONCE = 1 << 21  # entries of rows explained at a time
 _SQUARED = ("t2", "spe", "cell")  # measures that are squares already
 _LAST = "cell"  # explains only rows that exceed no other limit: it names columns that a sum over columns hides
@@ -96,12 +97,15 @@ class Explainer:
     """Explains rows above a limit by the columns with the largest shares of the measure.
 
     ``limits`` are those of all measures, in their order; ``factors`` has a function for the measures that are sums
-    over columns. If several measures exceed their limits, the one with the largest ratio to it is explained.
+    over columns. If several measures exceed their limits, the one with the largest ratio to it is explained. Where
+    single numbers exceed their own limits (``beyond``), only their columns are listed: a sum over columns also blames
+    columns that are correlated with these.
     """
 
     limits: Mapping[str, float]
     factors: Mapping[str, Factors]
     origins: Origins
+    beyond: Factors | None = None
 
     width = _WIDTH
 
@@ -135,6 +139,9 @@ class Explainer:
         parts = self.origins.products(*factors(rows))
         totals = parts.sum(axis=1, keepdims=True)
         shares = np.divide(parts, totals, out=np.zeros_like(parts), where=(totals > 0) & np.isfinite(totals))
+        if self.beyond is not None:
+            alone = np.where(self.origins.products(*self.beyond(rows)) > _BEYOND, shares, 0.0)
+            shares = np.where((alone > 0).any(axis=1, keepdims=True), alone, shares)
         order = np.argsort(-shares, axis=1, kind="stable")[:, :LISTED]
         found = np.full((len(rows), LISTED, 3), -1.0)
         there = np.arange(len(rows))[:, None]

@@ -7,11 +7,13 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from .. import __version__
+from ..quality.contrast import hardly_differ
 from . import page
 
 if TYPE_CHECKING:
     from ..contract.reducer import Reducer
     from ..quality.novelty_result import Novelty
+    from ..quality.report_result import Report
     from .subject import Subject
     from .trust import Trust
 
@@ -52,16 +54,24 @@ def _advice_on_new(found: Novelty) -> str:
 
 
 def _advice(found: Trust) -> str:
-    """Return what the map can be used for, by the verdicts on neighbours and distances."""
+    """Return what the map can be used for, by the verdicts, the contrast of the data and the groups."""
     report = found.picture
     if report.by_chance:
         return "Check that the rows of the data and of the map are in the same order."
     words = report.verdict.words
     near, far = words["neighbours"], words.get("distances", "poor")
+    reservations = _reservations(report)
+    if reservations and near != "poor":
+        return f"{_cautious(far, mixed=report.purity is not None and bool(report.purity.mixed))} {reservations}"
     if near == "poor":
+        rest = (
+            "Distances in it are poor, too."
+            if far == "poor"
+            else f"Read only the coarse arrangement from it: distances are {far}."
+        )
         return (
             "Do not read groups or neighbours from this map: many neighbours in it are not neighbours in the data. "
-            "Compare other methods, or keep more dimensions."
+            f"{rest} Compare other methods, or keep more dimensions."
         )
     if far == "good" and near == "fair":
         return "Read distances and the coarse arrangement from this map, not single neighbours."
@@ -71,10 +81,40 @@ def _advice(found: Trust) -> str:
         return "Read neighbours and distances along the shape from this map, not straight-line distances."
     if near == "good":
         return f"Read neighbours and groups from this map, but do not measure distances in it: they are {far}."
+    if far == "poor":
+        return (
+            "Read neighbours and groups from this map, not the distances between groups, which are poor. Some "
+            "neighbours are wrong: check a finding in the data themselves."
+        )
     return (
         "Read the coarse arrangement from this map, not single neighbours or exact distances. Check a finding in the "
         "data themselves."
     )
+
+
+def _reservations(report: Report) -> str:
+    """Return why neighbours say less than their verdict: distances hardly differ, or groups are mixed."""
+    out = []
+    if hardly_differ(report.contrast):
+        out.append(
+            "The map may keep the neighbours of the data, but these are hardly nearer than other rows, so single "
+            "neighbours say little."
+        )
+    if report.purity is not None and report.purity.mixed:
+        out.append(
+            "Groups that are separate in the data overlap in the map: compare a supervised method, or keep more "
+            "dimensions."
+        )
+    return " ".join(out)
+
+
+def _cautious(far: str, *, mixed: bool) -> str:
+    """Return what can be read from a map whose neighbours are subject to reservations."""
+    spoiled = "single neighbours or borders of groups" if mixed else "single neighbours"
+    if far == "poor":
+        return f"Do not read {spoiled} or distances from this map."
+    what = "distances and the coarse arrangement" if far == "good" else "the coarse arrangement"
+    return f"Read {what} from this map, not {spoiled}."
 
 
 def reproduce_section(subject: Subject) -> str:

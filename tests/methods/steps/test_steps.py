@@ -233,6 +233,17 @@ def test_steps_say_what_they_do():
     assert said["scale"] == "columns scaled to median 0 and unit quartile range"
 
 
+def test_many_columns_of_a_function_are_counted():
+    genes = [f"gene{i}" for i in range(40)]
+    frame = pl.DataFrame(np.ones((3, 40)), schema=genes)
+    every = lowland.steps.TransformColumns({"log1p": "all"}).fit(frame)
+    assert every.describe() == "log1p of all 40 columns"
+    most = lowland.steps.TransformColumns({"log1p": genes[:-1], "sqrt": genes[-1:]}).fit(frame)
+    assert most.describe() == "log1p of gene0, gene1, gene2 and 36 more, sqrt of gene39"
+    few = lowland.steps.TransformColumns({"log1p": "all"}).fit(frame[:, :2])
+    assert few.describe() == "log1p of gene0 and gene1"
+
+
 def test_a_sample_that_ppca_learned_from_is_said(monkeypatch):
     from lowland.methods.steps import impute_missing
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from ...contract.parameters import Rule
 from ...core.errors import CellError, DataError
+from ...core.formatting import count, first_names
 from ...core.message import Remedies
 from . import frames
 from .folds import Check, DistinctCounts
@@ -22,6 +23,7 @@ Array = Any
 COMPOSITIONS = ("clr", "hellinger")  # of the shares of several columns in a row
 TRANSFORMS = ("log", "log1p", "sqrt", "rank", *COMPOSITIONS)
 MAX_RANKED = 10_000  # distinct training values that are stored of a ranked column
+_NAMED = 5  # most columns of a function that are all named in words
 
 _SIMPLE: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
     "log": (np.log, np.exp),
@@ -70,8 +72,13 @@ class TransformColumns(Step):
         self.transforms = transforms
 
     def describe(self) -> str:
-        """Return the functions with their columns."""
-        return ", ".join(f"{name} of {' and '.join(columns)}" for name, columns in self.columns_.items())
+        """Return the functions with their columns; of many columns the first, or that they are all."""
+        return ", ".join(f"{name} of {self._in_words(columns)}" for name, columns in self.columns_.items())
+
+    def _in_words(self, columns: list[str]) -> str:
+        if len(columns) == len(self.names_in_) > _NAMED:
+            return f"all {count(len(columns), 'column')}"
+        return first_names(columns, _NAMED)
 
     def _learn(self, rows: TrainingRows) -> Passes:
         self.columns_ = self._resolved()
