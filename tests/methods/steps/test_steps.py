@@ -227,7 +227,9 @@ def test_steps_say_what_they_do():
     said = {name: step.describe() for name, step in model.steps}
     assert said["dates"] == "dates as days since the first"
     assert said["transform"] == "log of crp"
-    assert said["missing"].startswith("missing numbers filled by column means (in cross-validation, probabilistic PCA of ")
+    assert said["missing"].startswith(
+        "missing numbers filled by column means (in cross-validation, probabilistic PCA of "
+    )
     assert said["missing"].endswith("missing categories by the most frequent level")
     assert said["categories"] == "categories one-hot"
     assert said["scale"] == "columns scaled to median 0 and unit quartile range"
