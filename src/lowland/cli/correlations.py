@@ -113,7 +113,7 @@ def correlations(
         write_figure(drawing, draw_with(lambda: found.plot().figure, drawing.look))
     facts = {"data": data, **found.to_dict(), "out": out, "figure": figure}
     summary = found.sentence + ("" if figure is None else f" Wrote {figure}.")
-    return Answer(facts, summary, _next(data, chosen, found, id), shown=_tables(found))
+    return Answer(facts, summary, _next(SameRows(data, chosen, id, coded=given.coded), found), shown=_tables(found))
 
 
 def _tables(found: ColumnGroups) -> list[Grid]:
@@ -142,11 +142,11 @@ def _grid(*headings: str) -> Grid:
     return grid
 
 
-def _next(data: Path, columns: TableOptions, found: ColumnGroups, id: str | None) -> str:
+def _next(rows: SameRows, found: ColumnGroups) -> str:
     """Return a reduction of the scaled columns, without near-duplicates if there are few."""
     dropped = [pair.column for pair in found.duplicates or ()]
-    if len(dropped) > _ROWS or columns.columns:
+    if len(dropped) > _ROWS or rows.columns.columns:
         dropped = []
-    first = {"method": "pca", "scale": not columns.recipe.sets_units}  # correlations are those of scaled columns
-    out = name_after(data, "map", ".csv")
-    return SameRows(data, columns, id).command("reduce", first=first, drop=dropped, out=out)
+    first = {"method": "pca", "scale": not rows.columns.recipe.sets_units}  # correlations are those of scaled columns
+    out = name_after(rows.data, "map", ".csv")
+    return rows.command("reduce", first=first, drop=dropped, out=out)

@@ -110,7 +110,7 @@ def dimension(
         },
         "figure": figure,
     }
-    rows = SameRows(data, chosen, id)
+    rows = SameRows(data, chosen, id, coded=given.coded)
     if found.spectrum is not None and needs_scale(given, chosen, scale, metric, found.spectrum.columns):
         usual: dict[str, Any] = {"metric": metric if metric != "euclidean" else None, "seed": seed or None}
         following = rows.command("dimension", scale=True, **usual, stream=stream)

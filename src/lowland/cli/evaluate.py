@@ -159,12 +159,12 @@ def _in_memory(asked: _Call) -> Answer:
     facts = {**_facts(given, names, by, found, named), **asked.files}
     summary = found.sentence + (_order(shared, same) if found.by_chance else "")
     if not chosen.recipe.sets_units and any(SCALED_METRIC in settings_of(text) for text in found.warnings):
-        following = _again(data, embedding, chosen, replace(options, metric=SCALED), out)
+        following = _again(data, embedding, chosen, replace(options, metric=SCALED), out, given.coded)
     elif found.is_poor and not found.by_chance:
         following = _compare(data, chosen, options, given, names)
     elif out is None or (shared is not None and not same):
         better = options if same or shared is None else replace(options, id=shared)
-        following = _again(data, embedding, chosen, better, out)
+        following = _again(data, embedding, chosen, better, out, given.coded)
     else:
         following = _compare(data, chosen, options, given, names)
     return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
@@ -183,11 +183,13 @@ def _in_blocks(asked: _Call) -> Answer:
     facts = {**_facts(given, done.names, done.by, found, named), **asked.files}
     summary = found.sentence + (_order(done.by, done.by is not None) if found.by_chance else "")
     if any(SCALED_METRIC in settings_of(text) for text in found.warnings):
-        following = _again(data, asked.embedding, chosen, replace(options, metric=SCALED), out, stream=True)
+        following = _again(
+            data, asked.embedding, chosen, replace(options, metric=SCALED), out, given.coded, stream=True
+        )
     elif out is None:
-        following = _again(data, asked.embedding, chosen, options, out, stream=True)
+        following = _again(data, asked.embedding, chosen, options, out, given.coded, stream=True)
     else:
-        following = SameRows(data, chosen, given.id, options.target).command("outliers", stream=True)
+        following = SameRows(data, chosen, given.id, options.target, coded=given.coded).command("outliers", stream=True)
     return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
 
 
@@ -337,13 +339,15 @@ def _again(
     columns: TableOptions,
     options: TrustOptions,
     out: Path | None,
+    coded: Sequence[str],
     *,
     stream: bool = False,
 ) -> str:
     """Return the same command again, with --out for the trust measures of each row."""
     same = changed(options, "id", "target", "quality_neighbors", "metric", "anchors", "seed", "x", "y")
     files = (data,) if embedding is None else (data, embedding)
-    return SameRows(files[0], columns).command("evaluate", *files[1:], **same, out=out or "trust.csv", stream=stream)
+    rows = SameRows(files[0], columns, label=options.target, coded=coded)
+    return rows.command("evaluate", *files[1:], **same, out=out or "trust.csv", stream=stream)
 
 
 def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: Input, names: Sequence[str]) -> str:
@@ -351,7 +355,7 @@ def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: In
     named = () if given.table is None else given.table.with_aside().columns
     id, target = (name if name in named else None for name in (options.id, options.target))
     return compare_command(
-        SameRows(data, columns, id, target),
+        SameRows(data, columns, id, target, coded=given.coded),
         famd=is_famd(names),
         drop=[name for name in (options.x, options.y) if name is not None and name in named],  # they are no data
         **changed(options, "quality_neighbors", "metric", "seed"),

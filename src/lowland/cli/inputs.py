@@ -77,14 +77,16 @@ def read_input(
     choose = table.select_mixed if categories and not _only_numbers(table) else table.select
     selection = choose(columns=chosen, drop=drop, keep_aside=keep.aside)
     _note_left_out(selection)
+    coded: Sequence[str] = ()
     if chosen is None:
         _warn_of_row_numbers(table, selection)
-        say_of_columns(table, selection.names, famd=categories)
+        coded = say_of_columns(table, selection.names, famd=categories, labelled=keep.color is not None)
     excluded = dict.fromkeys(drop or (), "dropped")
     if chosen is not None:
         kept = {*chosen, *keep.aside, *excluded, *selection.left_out}
         excluded |= {name: "not chosen" for name in table.names if name not in kept}
-    return replace(rows_of(table, selection), id=keep.id, left_out={**selection.left_out, **excluded})
+    left_out = {**selection.left_out, **excluded}
+    return replace(rows_of(table, selection), id=keep.id, left_out=left_out, coded=coded)
 
 
 def _refuse_text(table: Table, chosen: Sequence[str]) -> None:

@@ -135,7 +135,7 @@ def outliers(
     if drawing.figure is not None:
         write_figure(drawing, run(lambda rows: flagged_map(rows, found, drawing, metric, scale), given))
     facts = {"data": data, **found.to_dict(), "out": out, "keep": keep, "figure": drawing.figure}
-    rows = SameRows(data, columns, id)
+    rows = SameRows(data, columns, id, coded=given.coded)
     words = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
     following = _next(rows, given, found, words, scale=scale, stream=stream, keep=keep)
     return Answer(facts, _summary(found, keep), following, shown=_shown(found))

@@ -84,7 +84,9 @@ def plan(
     width = table.splitlines()[0].index(cost.method)  # where the second column begins
     lines = [f"{name:<{width}}{format_seconds(seconds)} more" for name, seconds in further.items()]
     shown = [Text("\n".join([table, *lines]))]
-    return Answer(facts, summary, _next(Job(data, options, chosen, kept), model, cost, fits), shown=shown)
+    return Answer(
+        facts, summary, _next(Job(data, options, chosen, kept, coded=given.coded), model, cost, fits), shown=shown
+    )
 
 
 def _further(given: Input) -> dict[str, float]:

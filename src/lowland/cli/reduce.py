@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from cyclopts import Parameter
 
 from ..core.command_line import command_line, stem_of
 from ..core.errors import DataError
+from ..core.message import SCALE, SCALED_METRIC, settings_of
 from ..methods.shared.row_tails import keep_row_tails
 from .aligning import EarlierMap
 from .answer import Answer, UsageError, stderr
@@ -140,7 +142,9 @@ def perform_stream(job: Job, stream: StreamOptions) -> Answer:
             write_page(job.report, run(lambda rows: reduction_page(job, made, rows), made.given))
         if job.figure.figure is not None:
             write_figure(job.figure, run(lambda rows: reduction_figure(job, made, rows), made.given))
-    return Answer(_stream_facts(job, done), sentence(done.method, done.written.n_rows), _next(job))
+    return Answer(
+        _stream_facts(job, done), sentence(done.method, done.written.n_rows), _next(job, done.method, done.coded)
+    )
 
 
 def _stream_facts(job: Job, done: Streamed) -> dict[str, Any]:
@@ -199,7 +203,11 @@ def perform(job: Job) -> Answer:
             stderr().print(table)
     rows = frame if job.out is None else None
     return Answer(
-        _facts(job, made), summary, _next(job, judged=made.can_judge), shown=shown if rows is None else (), rows=rows
+        _facts(job, made),
+        summary,
+        _next(job, made.fitted, made.given.coded, judged=made.can_judge),
+        shown=shown if rows is None else (),
+        rows=rows,
     )
 
 
@@ -310,12 +318,18 @@ def _facts(job: Job, made: Made) -> dict[str, Any]:
     }
 
 
-def _next(job: Job, *, judged: bool = False) -> str:
+def _next(job: Job, fitted: Reducer, coded: Sequence[str], *, judged: bool = False) -> str:
     """Return the next command: a report, then a model, then new rows; for a plugin, which has no file, `evaluate`.
 
-    ``judged``: the model can flag unusual new rows.
+    Where notes or warnings advise to scale the columns or to leave out coded labels, it is the same reduction with that
+    advice. ``judged``: the model can flag unusual new rows.
     """
     stem = stem_of(job.data)
+    advice = [setting for text in fitted.fit_info_.warnings for setting in settings_of(text)]
+    unscaled = (SCALE in advice or SCALED_METRIC in advice) and not job.columns.recipe.sets_units
+    if unscaled or coded:
+        job = replace(job, coded=coded, method=replace(job.method, scale=unscaled or job.method.scale))
+        return job.command(report=job.report or f"{stem}.html")
     if job.report is None:
         return job.command(report=f"{stem}.html")
     if not find_method(job.method.method).kept:
