@@ -20,7 +20,7 @@ from .engine_options import LOCAL, EngineOptions
 from .figure_options import NO_FIGURE, AxisNaming, FigureOptions
 from .figures import write_figure
 from .input import Input, row_names
-from .inputs import read_input, warn_of_square
+from .inputs import needs_scale, read_input, warn_of_square
 from .model import build_model, components_of, files_of, fill_in, find_method, scaled_by_step
 from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, ReportOut, TableOptions
 from .outputs import check_kept, check_outputs
@@ -142,9 +142,8 @@ def perform_stream(job: Job, stream: StreamOptions) -> Answer:
             write_page(job.report, run(lambda rows: reduction_page(job, made, rows), made.given))
         if job.figure.figure is not None:
             write_figure(job.figure, run(lambda rows: reduction_figure(job, made, rows), made.given))
-    return Answer(
-        _stream_facts(job, done), sentence(done.method, done.written.n_rows), _next(job, done.method, done.coded)
-    )
+    following = _next(job, done.coded, unscaled=_advises_scale(done.method))
+    return Answer(_stream_facts(job, done), sentence(done.method, done.written.n_rows), following)
 
 
 def _stream_facts(job: Job, done: Streamed) -> dict[str, Any]:
@@ -202,13 +201,11 @@ def perform(job: Job) -> Answer:
         for table in shown:
             stderr().print(table)
     rows = frame if job.out is None else None
-    return Answer(
-        _facts(job, made),
-        summary,
-        _next(job, made.fitted, made.given.coded, judged=made.can_judge),
-        shown=shown if rows is None else (),
-        rows=rows,
-    )
+    unscaled = _advises_scale(made.fitted)
+    if job.report is not None and getattr(made.fitted, "metric", "euclidean") == "euclidean":  # the page warns as well
+        unscaled = unscaled or needs_scale(made.given, job.columns, job.method.scale, "euclidean")
+    following = _next(job, made.given.coded, unscaled=unscaled, judged=made.can_judge)
+    return Answer(_facts(job, made), summary, following, shown=shown if rows is None else (), rows=rows)
 
 
 def _deciding(made: Made) -> list[str]:
@@ -318,15 +315,20 @@ def _facts(job: Job, made: Made) -> dict[str, Any]:
     }
 
 
-def _next(job: Job, fitted: Reducer, coded: Sequence[str], *, judged: bool = False) -> str:
+def _advises_scale(fitted: Reducer) -> bool:
+    """Return whether a warning of the fit advises to scale the columns."""
+    advice = [setting for text in fitted.fit_info_.warnings for setting in settings_of(text)]
+    return SCALE in advice or SCALED_METRIC in advice
+
+
+def _next(job: Job, coded: Sequence[str], *, unscaled: bool, judged: bool = False) -> str:
     """Return the next command: a report, then a model, then new rows; for a plugin, which has no file, `evaluate`.
 
-    Where notes or warnings advise to scale the columns or to leave out coded labels, it is the same reduction with that
-    advice. ``judged``: the model can flag unusual new rows.
+    Where a note advises to leave out ``coded`` labels, or a warning to scale columns that are ``unscaled``, it is the
+    same reduction with that advice. ``judged``: the model can flag unusual new rows.
     """
     stem = stem_of(job.data)
-    advice = [setting for text in fitted.fit_info_.warnings for setting in settings_of(text)]
-    unscaled = (SCALE in advice or SCALED_METRIC in advice) and not job.columns.recipe.sets_units
+    unscaled = unscaled and not job.columns.recipe.sets_units
     if unscaled or coded:
         job = replace(job, coded=coded, method=replace(job.method, scale=unscaled or job.method.scale))
         return job.command(report=job.report or f"{stem}.html")
