@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from ..core.errors import DataError
 from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, note
 from .comparing import compare_command
@@ -131,11 +130,13 @@ def _in_memory(asked: _Call) -> Answer:
     data, embedding, options, chosen = asked.data, asked.embedding, asked.options, asked.chosen
     out, report, drawing = asked.out, asked.report, asked.drawing
     with reading_map(embedding, data):
-        table, names = map_of(data, embedding, options.x, options.y, chosen.reading, options.id)
+        table, names = map_of(
+            data, embedding, options.x, options.y, chosen.reading, options.id, lambda map: _check_order(asked, map)
+        )
         Y = coordinates(table, names)
     chosen_axes(drawing.axes, names)
     coded = is_coded(names, options) and chosen.recipe.keeps_categories
-    given = _read_data(data, chosen, options, coded)
+    given = _read_data(data, chosen, options, coded, table)
     by = matching_column(given, table, options.id)
     order = matched_rows(given, table, by)
     shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.target or ""})
@@ -168,6 +169,18 @@ def _in_memory(asked: _Call) -> Answer:
     else:
         following = _compare(data, chosen, options, given, names)
     return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
+
+
+def _check_order(asked: _Call, map: Table) -> None:
+    """Raise `UsageError` if the map, whose coordinates have no such names, is the data, and the data are the map."""
+    from ..data.arraytable import SparseTable
+    from .matching import count_numbers, refuse_swapped
+
+    if asked.embedding is None or str(asked.data) == "-":  # standard input can be read once only
+        return
+    table = asked.chosen.reading.read(asked.data)
+    if not isinstance(table, SparseTable):
+        refuse_swapped(asked.data, asked.embedding, table.names, count_numbers(map))
 
 
 def _in_blocks(asked: _Call) -> Answer:
@@ -219,14 +232,14 @@ class _MeasureRequest:
         return points
 
 
-def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categories: bool) -> Input:
+def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categories: bool, map: Table) -> Input:
     from ..methods.linear.famd import FAMD
 
     square = options.metric == "precomputed"
     given = read_input(
         path,
         columns,
-        lambda names: _known(names, options),
+        lambda names: _known(names, options, path, map),
         pairwise=square,
         method=FAMD() if categories else None,
         categories=categories,
@@ -236,10 +249,14 @@ def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categor
     return given
 
 
-def _known(names: Sequence[str], options: TrustOptions) -> KeepOptions:
+def _known(names: Sequence[str], options: TrustOptions, path: Path, map: Table) -> KeepOptions:
     """Return the identifier and group columns that the data have; others are taken from the map."""
     from ..data.table import name_list
+    from .matching import require_either
 
+    for name, option in ((options.id, "--id"), (options.target, "--target")):
+        if name is not None:  # before cells that cannot be read
+            require_either(name, option, names, path.name, map.names, map.source)
     id, groups = (name if name in names else None for name in (options.id, options.target))
     placed = tuple(name_list([name]) for name in (options.x, options.y) if name is not None and name in names)
     return KeepOptions(id=id, color=groups, supplementary=placed)
@@ -251,8 +268,6 @@ def _labels(given: Input, map: Table, name: str | None, order: Any) -> pl.Series
         return None
     if given.table is not None and name in given.table.names:
         return given.table.column(name)
-    if name not in map.names:
-        raise DataError(f"neither {given.source} nor {map.source} has a column {name!r} for --target")
     return map.column(name).gather(order)
 
 

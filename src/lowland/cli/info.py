@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -106,14 +107,16 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     found = inspect_table(data)
     kinds = data.kinds()
     told = {name: {**vars(kind), "stray": [vars(cell) for cell in kind.stray]} for name, kind in kinds.items()}
-    following = proposed_command(data, found, str(file), reading.words())
+    as_read, how = _as_proposed(file, data, reading)
+    judged = found if as_read is data else inspect_table(as_read)
+    following = proposed_command(as_read, judged, str(file), how.words())
     further = {} if following.startswith("lowland pagerank") else further_commands(data, str(file), reading.words())
     facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told, "further": further}}
     edges = following.startswith("lowland pagerank")
-    rows = [*_rows(found), *([] if edges else _skewed(found, following))]
+    rows = [*_rows(found), *([] if edges else _skewed(judged, following))]
     rows += _unread(data, following)
     if getattr(data, "image_shape", None) is None and not edges:  # brightness is no code, nor are weights
-        rows += _options(data, found, following)
+        rows += _options(as_read, judged, following)
     rows += [("note", in_words(text)) for text in data.notes]
     rows += list(further.items())
     summary = _sentence(file, found, following == NOTHING)
@@ -122,6 +125,22 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
 
         summary += f" {in_words(TEXTS_TO_NUMBERS)}."
     return Answer(facts, summary, following, shown=[_columns(kinds), Text(), _grid(rows)])
+
+
+def _as_proposed(file: Path, data: Table, reading: ReadingOptions) -> tuple[Table, ReadingOptions]:
+    """Return the table as the proposed command reads it, and its reading options: stray cells may need some.
+
+    Standard input cannot be read again; its proposal is judged by the cells that were numbers at once.
+    """
+    from ..recipes.proposal import reading_marks
+
+    marks = reading_marks(data)
+    if not marks or str(file) == "-":
+        return data, reading
+    if "na" in marks:
+        marks["na"] = (*reading.na, marks["na"])
+    again = replace(reading, **marks)
+    return again.read(file), again
 
 
 def _unread(data: Table, following: str) -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ from .name_lists import split_names
 from .other_models import OTHER_MODELS
 from .recipe_options import ALL, RecipeOptions
 from .running import run
+from .stray_cells import naming_info
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,7 +90,8 @@ def unprepared(
     for text in table.notes:
         note(text)
     steps = columns.recipe.steps(None, scale=scale)
-    frame, left_out, coded = _chosen(table, columns.recipe, steps, keep, chosen, drop or ())
+    with naming_info(table, path, columns.reading):
+        frame, left_out, coded = _chosen(table, columns.recipe, steps, keep, chosen, drop or ())
     if columns.recipe.missing == "drop-rows":
         table, frame = _without_gaps(table, frame)
     names = list(frame.columns)
