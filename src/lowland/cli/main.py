@@ -130,7 +130,7 @@ def _parser_words(error: Exception, words: Sequence[str]) -> str:
         known = [*known, *flags_of_method(words)]
     near = difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
     if flag in _LABELS:  # the column of labels has another name where maps are judged than where they are drawn
-        own = [name for name in ("--target", "--color") if name in known]
+        own: list[str] = [name for name in ("--target", "--color") if name in known]
         if not own and "--drop" in known:
             return f"unknown option {flag}; to leave the column of labels out of the data, use --drop COLUMN."
         near = own or near

@@ -46,8 +46,9 @@ def prepared(
 ) -> Input:
     """Fit the steps to a table and return the rows that they make, with the fitted steps."""
     steps = recipe.steps(method, scale=scale)
+    coded: tuple[str, ...] = ()
     if recipe.texts is not None:
-        (frame, left_out), coded = chosen_texts(table, keep, columns, drop), ()
+        frame, left_out = chosen_texts(table, keep, columns, drop)
         steps.steps[0][1].set_params(columns=list(frame.columns))
     else:
         famd = recipe.categories is not None or "category" in steps.steps[0][1].kinds

@@ -331,7 +331,7 @@ def _next(job: Job, coded: Sequence[str], *, unscaled: bool, judged: bool = Fals
     unscaled = unscaled and not job.columns.recipe.sets_units
     if unscaled or coded:
         job = replace(job, coded=coded, method=replace(job.method, scale=unscaled or job.method.scale))
-        return job.command(report=job.report or f"{stem}.html")
+        return job.command(report=f"{stem}.html" if job.report is None else str(job.report))
     if job.report is None:
         return job.command(report=f"{stem}.html")
     if not find_method(job.method.method).kept:

@@ -37,8 +37,10 @@ def place_of(document: Any, ids: list[str] | None, n: int) -> int:
     number = int(document)
     if not -n <= number < n:
         if ids is not None:
-            where = f"has no document {number!r}: its {n:,} documents have names, such as {ids[0]!r}"
-            raise DataError(f"the index {where}; their numbers are 0 to {n - 1:,}")
+            raise DataError(
+                f"document {number} is not one of the {n:,} documents: they have ids, such as {ids[0]!r} and "
+                f"{ids[-1]!r}; as a number, counted from 0, it must be less than {n:,}"
+            )
         raise DataError(f"document {number} is not one of the {n:,} documents, counted from 0")
     return number % n
 
