@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +20,7 @@ from .options import Common
 from .other_models import OTHER_MODELS
 from .outputs import is_table
 from .reading_options import ReadingOptions
+from .stray_cells import as_proposed
 from .wording import in_words
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     found = inspect_table(data)
     kinds = data.kinds()
     told = {name: {**vars(kind), "stray": [vars(cell) for cell in kind.stray]} for name, kind in kinds.items()}
-    as_read, how = _as_proposed(file, data, reading)
+    as_read, how = as_proposed(file, data, reading)
     judged = found if as_read is data else inspect_table(as_read)
     following = proposed_command(as_read, judged, str(file), how.words())
     further = {} if following.startswith("lowland pagerank") else further_commands(data, str(file), reading.words())
@@ -125,22 +125,6 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
 
         summary += f" {in_words(TEXTS_TO_NUMBERS)}."
     return Answer(facts, summary, following, shown=[_columns(kinds), Text(), _grid(rows)])
-
-
-def _as_proposed(file: Path, data: Table, reading: ReadingOptions) -> tuple[Table, ReadingOptions]:
-    """Return the table as the proposed command reads it, and its reading options: stray cells may need some.
-
-    Standard input cannot be read again; its proposal is judged by the cells that were numbers at once.
-    """
-    from ..recipes.proposal import reading_marks
-
-    marks = reading_marks(data)
-    if not marks or str(file) == "-":
-        return data, reading
-    if "na" in marks:
-        marks["na"] = (*reading.na, marks["na"])
-    again = replace(reading, **marks)
-    return again.read(file), again
 
 
 def _unread(data: Table, following: str) -> list[tuple[str, str]]:

@@ -1,9 +1,10 @@
-"""Errors of cells that are not numbers name the command that proposes options for all of them at once."""
+"""Cells that are not numbers: the options that read them, and errors that name `lowland info`, which proposes these."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,3 +33,19 @@ def naming_info(table: Table, path: Path, reading: ReadingOptions) -> Iterator[N
             raise
         command = command_line("info", path, **reading.words())
         raise DataError(Message(text, Advice(f"; `{command}` proposes the options for all such cells"))) from error
+
+
+def as_proposed(file: Path, data: Table, reading: ReadingOptions) -> tuple[Table, ReadingOptions]:
+    """Return the table as the proposed command reads it, and its reading options: stray cells may need some.
+
+    Standard input cannot be read again; its proposal is judged by the cells that were numbers at once.
+    """
+    from ..recipes.proposal import reading_marks
+
+    marks = reading_marks(data)
+    if not marks or str(file) == "-":
+        return data, reading
+    if "na" in marks:
+        marks["na"] = (*reading.na, marks["na"])
+    again = replace(reading, **marks)
+    return again.read(file), again

@@ -208,7 +208,7 @@ def _is_word(cell: str) -> bool:
 
 
 def reading_marks(table: Table) -> dict[str, Any]:
-    """Return the options that read the stray cells of columns of numbers, as a proposed command has them.
+    r"""Return the options that read the stray cells of columns of numbers, as a proposed command has them.
 
     >>> import io
     >>> from lowland.data import read
