@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import lowland
-from lowland import DataError
+from lowland import DataError, LowlandWarning
 from lowland.text import LatentSemanticIndex, SearchResult
 
 # Deerwester, Dumais, Furnas, Landauer & Harshman (1990), Journal of the American Society for Information Science 41(6):
@@ -363,3 +363,17 @@ def test_same_seed_same_index_with_lanczos(monkeypatch):
     np.testing.assert_array_equal(one.documents_, two.documents_)
     monkeypatch.undo()
     np.testing.assert_allclose(one.singular_values_, LatentSemanticIndex(6).fit(texts).singular_values_, rtol=1e-6)
+
+
+def test_additions_tell_unknown_words_and_empty_documents():
+    index = LatentSemanticIndex(2, min_df=1).fit(["wing flutter", "nose heat", "wing heat"])
+    assert index.unknown_terms is None
+    with pytest.warns(LowlandWarning) as caught:
+        index.add(["the wing condor flies", "", "condor"])
+    assert "2 of 3 added documents have no terms of the index (the first: number 1, counted from 0)" in str(
+        caught[0].message
+    )
+    assert index.unknown_terms == 3 / 4  # "the" is a stop word
+    assert index.fit(["wing flutter", "nose heat"]).unknown_terms is None
+    hashed = LatentSemanticIndex(3, min_df=1, hashing=64).fit(["wing flutter", "nose heat", "wing heat"])
+    assert hashed.add(["wing heat"]).unknown_terms is None

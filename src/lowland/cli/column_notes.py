@@ -19,16 +19,19 @@ _NAMED = 3  # columns that a note lists
 _KEEPING = ("--color", "--target")  # leave a column out of the data and colour or score by it
 
 
-def say_of_columns(table: Table, names: Sequence[str], *, famd: bool = False, tails: bool = True) -> None:
+def say_of_columns(
+    table: Table, names: Sequence[str], *, famd: bool = False, tails: bool = True, labelled: bool = False
+) -> tuple[str, ...]:
     """Warn of identifiers, and note coded labels and long tails, among the columns to reduce if nobody named them.
 
-    ``names`` are the columns that are reduced as numbers; ``famd``: the method takes categories; ``tails``: no step
-    changes the tails.
+    Return the coded labels. ``names`` are the columns that are reduced as numbers; ``famd``: the method takes
+    categories; ``tails``: no step changes the tails; ``labelled``: another column is the label already.
     """
     _warn_of_identifiers(table, names)
-    note_coded_labels(table, names, famd=famd)
+    coded = note_coded_labels(table, names, famd=famd, labelled=labelled)
     if tails:
         _note_long_tails(table, names)
+    return coded
 
 
 def _note_long_tails(table: Table, names: Sequence[str]) -> None:
@@ -71,17 +74,20 @@ def _warn_of_identifiers(table: Table, names: Sequence[str]) -> None:
             )
 
 
-def note_coded_labels(table: Table, names: Collection[str], *, famd: bool = False) -> None:
-    """Note the reduced columns that look like coded labels, what that does, and the options for them.
+def note_coded_labels(
+    table: Table, names: Collection[str], *, famd: bool = False, labelled: bool = False
+) -> tuple[str, ...]:
+    """Note the reduced columns that look like coded labels, what that does, and the options for them; return them.
 
-    ``names`` are the columns that are reduced as numbers; ``famd``: the method takes categories.
+    ``names`` are the columns that are reduced as numbers; ``famd``: the method takes categories; ``labelled``: another
+    column is the label already.
     """
     from ..data.coded_labels import coded_labels
     from ..data.table import name_list
 
     found = coded_labels(table, names)
     if not found:
-        return
+        return ()
     listed = " and ".join(f"{name!r} ({n} different values)" for name, n in found.items())
     one = len(found) == 1
     looks = (
@@ -91,7 +97,7 @@ def note_coded_labels(table: Table, names: Collection[str], *, famd: bool = Fals
     )
     text = f"{table.source}: {looks}, so that rows of nearby codes count as alike; "
     first, all_of_them = next(iter(found)), shlex.quote(name_list(list(found)))
-    keeping = next((option for option in _KEEPING if has_option(option)), None)
+    keeping = None if labelled else next((option for option in _KEEPING if has_option(option)), None)
     if keeping is None or not one:
         remedies = [f"--drop {all_of_them} to leave {'it' if one else 'them'} out"]
     if keeping is not None:
@@ -102,13 +108,16 @@ def note_coded_labels(table: Table, names: Collection[str], *, famd: bool = Fals
         types = f"--types category={all_of_them}" + ("" if famd else " --categories famd")
         remedies.append(f"{types} to reduce {'it as a category' if one else 'them as categories'}")
     note(f"{text}add {', or '.join(remedies)}")
+    return tuple(found)
 
 
-def note_coded_labels_of_scan(table: TableScan, apart: Collection[str]) -> None:
+def note_coded_labels_of_scan(table: TableScan, apart: Collection[str], *, labelled: bool = False) -> tuple[str, ...]:
     """Note the same of a table that is read in blocks, by its first rows; ``apart`` are not reduced as numbers."""
     from ..data.table import Table
 
     names = table.names if table.has_names else None
     first = None if names is None else next(table.first_frames(), None)
-    if names is not None and first is not None:
-        note_coded_labels(Table(first, table.source), [name for name in names if name not in apart])
+    if names is None or first is None:
+        return ()
+    numbers = [name for name in names if name not in apart]
+    return note_coded_labels(Table(first, table.source), numbers, labelled=labelled)

@@ -209,7 +209,7 @@ def compare(
     advice = replace(advice, reasons=reasons, not_good_for=unfit)
     same: dict[str, Any] = dict(vars(wanted)) if again is None else {"again": again}
     same |= {"prefer": prefer if prefer != "balanced" else None}
-    rows = SameRows(data, chosen, id, target, hover)
+    rows = SameRows(data, chosen, id, target, hover, given.coded)
     command, following = rows.command("compare", first=same, report=report), _next(rows, given, advice)
     if square is not None:
         following = as_distances(rows, square, "compare", **_of_distances(wanted), prefer=same["prefer"])

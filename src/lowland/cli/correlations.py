@@ -114,7 +114,7 @@ def correlations(
         write_figure(drawing, draw_with(lambda: found.plot().figure, drawing.look))
     facts = {"data": data, **found.to_dict(), "out": out, "figure": figure}
     summary = found.sentence + ("" if figure is None else f" Wrote {figure}.")
-    rows = SameRows(data, chosen, id)
+    rows = SameRows(data, chosen, id, coded=given.coded)
     following = _next(rows, found) if square is None else as_distances(rows, square)
     return Answer(facts, summary, following, shown=_tables(found))
 
@@ -147,9 +147,9 @@ def _grid(*headings: str) -> Grid:
 
 def _next(rows: SameRows, found: ColumnGroups) -> str:
     """Return a reduction of the scaled columns, without near-duplicates if there are few."""
-    columns = rows.columns
     dropped = [pair.column for pair in found.duplicates or ()]
-    if len(dropped) > _ROWS or columns.columns:
+    if len(dropped) > _ROWS or rows.columns.columns:
         dropped = []
-    first = {"method": "pca", "scale": not columns.recipe.sets_units}  # correlations are those of scaled columns
-    return rows.command("reduce", first=first, drop=dropped, out=name_after(rows.data, "map", ".csv"))
+    first = {"method": "pca", "scale": not rows.columns.recipe.sets_units}  # correlations are those of scaled columns
+    out = name_after(rows.data, "map", ".csv")
+    return rows.command("reduce", first=first, drop=dropped, out=out)

@@ -110,7 +110,7 @@ def dimension(
         },
         "figure": figure,
     }
-    rows = SameRows(data, chosen, id)
+    rows = SameRows(data, chosen, id, coded=given.coded)
     if missing_pairs is not None:
         following = as_distances(rows, missing_pairs, "dimension", seed=seed or None)
     elif found.spectrum is not None and needs_scale(given, chosen, scale, metric, found.spectrum.columns):

@@ -154,7 +154,9 @@ def downstream(
         write_figure(drawing, draw_with(lambda: found.plot().figure, drawing.look))
     facts = {"data": data, "target": target, **found.to_dict(), "out": out, "figure": figure}
     summary = found.sentence + ("" if figure is None else f" Wrote {figure}.")
-    return Answer(facts, summary, _next(data, found, chosen, target, id, scale), shown=[_grid(found)])
+    return Answer(
+        facts, summary, _next(SameRows(data, chosen, id, target, coded=given.coded), found, scale), shown=[_grid(found)]
+    )
 
 
 def _read(data: Path, columns: TableOptions, keep: KeepOptions, scale: bool) -> tuple[Input, Any, Any]:
@@ -199,15 +201,14 @@ def _cells(trial: Trial, title: str, mark: str) -> list[str]:
     return [title, f"{trial.k:,}", *numbers, *seconds, format_bytes(trial.peak_bytes)]
 
 
-def _next(data: Path, found: Downstream, columns: TableOptions, target: str, id: str | None, scale: bool) -> str:
+def _next(rows: SameRows, found: Downstream, scale: bool) -> str:
     """Return the next command: with scaled columns if one dominates, else the components that lose nothing."""
-    rows = SameRows(data, columns, id, target)
-    if not (scale or columns.recipe.sets_units) and any("of the variance, so" in text for text in found.warnings):
+    if not (scale or rows.columns.recipe.sets_units) and any("of the variance, so" in text for text in found.warnings):
         return rows.command("downstream", scale=True)
     k = found.smallest.get("pca")
     if k is not None and found.destroyed is None:
         first = {"method": "pca", "components": k, "scale": scale}
-        return rows.command("reduce", first=first, out=name_after(data, "map", ".csv"))
+        return rows.command("reduce", first=first, out=name_after(rows.data, "map", ".csv"))
     if found.task == "classes":
         return rows.command("compare", scale=scale)
     return rows.command("correlations")

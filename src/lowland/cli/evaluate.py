@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from ..core.errors import DataError
 from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, note
 from .comparing import compare_command
@@ -133,11 +132,13 @@ def _in_memory(asked: _Call) -> Answer:
     data, embedding, options, chosen = asked.data, asked.embedding, asked.options, asked.chosen
     out, report, drawing = asked.out, asked.report, asked.drawing
     with reading_map(embedding, data):
-        table, names = map_of(data, embedding, options.x, options.y, chosen.reading, options.id)
+        table, names = map_of(
+            data, embedding, options.x, options.y, chosen.reading, options.id, lambda map: _check_order(asked, map)
+        )
         Y = coordinates(table, names)
     chosen_axes(drawing.axes, names)
     coded = is_coded(names, options) and chosen.recipe.keeps_categories
-    given = _read_data(data, chosen, options, coded)
+    given = _read_data(data, chosen, options, coded, table)
     square = warn_of_square(given)
     by = matching_column(given, table, options.id)
     order = matched_rows(given, table, by)
@@ -166,15 +167,27 @@ def _in_memory(asked: _Call) -> Answer:
         files, plain = asked.inputs, changed(replace(options, metric="precomputed"), *_REPEATED)
         following = as_distances(SameRows(files[0], chosen), square, "evaluate", *files[1:], **plain, out=out)
     elif not chosen.recipe.sets_units and any(SCALED_METRIC in settings_of(text) for text in found.warnings):
-        following = _again(data, embedding, chosen, replace(options, metric=SCALED), out)
+        following = _again(data, embedding, chosen, replace(options, metric=SCALED), out, given.coded)
     elif found.is_poor and not found.by_chance:
         following = _compare(data, chosen, options, given, names)
     elif out is None or (shared is not None and not same):
         better = options if same or shared is None else replace(options, id=shared)
-        following = _again(data, embedding, chosen, better, out)
+        following = _again(data, embedding, chosen, better, out, given.coded)
     else:
         following = _compare(data, chosen, options, given, names)
     return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
+
+
+def _check_order(asked: _Call, map: Table) -> None:
+    """Raise `UsageError` if the map, whose coordinates have no such names, is the data, and the data are the map."""
+    from ..data.arraytable import SparseTable
+    from .matching import count_numbers, refuse_swapped
+
+    if asked.embedding is None or str(asked.data) == "-":  # standard input can be read once only
+        return
+    table = asked.chosen.reading.read(asked.data)
+    if not isinstance(table, SparseTable):
+        refuse_swapped(asked.data, asked.embedding, table.names, count_numbers(map))
 
 
 def _in_blocks(asked: _Call) -> Answer:
@@ -190,11 +203,13 @@ def _in_blocks(asked: _Call) -> Answer:
     facts = {**_facts(given, done.names, done.by, found, named), **asked.files}
     summary = found.sentence + (_order(done.by, done.by is not None) if found.by_chance else "")
     if any(SCALED_METRIC in settings_of(text) for text in found.warnings):
-        following = _again(data, asked.embedding, chosen, replace(options, metric=SCALED), out, stream=True)
+        following = _again(
+            data, asked.embedding, chosen, replace(options, metric=SCALED), out, given.coded, stream=True
+        )
     elif out is None:
-        following = _again(data, asked.embedding, chosen, options, out, stream=True)
+        following = _again(data, asked.embedding, chosen, options, out, given.coded, stream=True)
     else:
-        following = SameRows(data, chosen, given.id, options.target).command("outliers", stream=True)
+        following = SameRows(data, chosen, given.id, options.target, coded=given.coded).command("outliers", stream=True)
     return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
 
 
@@ -224,14 +239,14 @@ class _MeasureRequest:
         return points
 
 
-def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categories: bool) -> Input:
+def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categories: bool, map: Table) -> Input:
     from ..methods.linear.famd import FAMD
 
     square = options.metric == "precomputed"
     return read_input(
         path,
         columns,
-        lambda names: _known(names, options),
+        lambda names: _known(names, options, path, map),
         pairwise=square,
         method=FAMD() if categories else None,
         categories=categories,
@@ -239,10 +254,14 @@ def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categor
     )
 
 
-def _known(names: Sequence[str], options: TrustOptions) -> KeepOptions:
+def _known(names: Sequence[str], options: TrustOptions, path: Path, map: Table) -> KeepOptions:
     """Return the identifier and group columns that the data have; others are taken from the map."""
     from ..data.table import name_list
+    from .matching import require_either
 
+    for name, option in ((options.id, "--id"), (options.target, "--target")):
+        if name is not None:  # before cells that cannot be read
+            require_either(name, option, names, path.name, map.names, map.source)
     id, groups = (name if name in names else None for name in (options.id, options.target))
     placed = tuple(name_list([name]) for name in (options.x, options.y) if name is not None and name in names)
     return KeepOptions(id=id, color=groups, supplementary=placed)
@@ -254,8 +273,6 @@ def _labels(given: Input, map: Table, name: str | None, order: Any) -> pl.Series
         return None
     if given.table is not None and name in given.table.names:
         return given.table.column(name)
-    if name not in map.names:
-        raise DataError(f"neither {given.source} nor {map.source} has a column {name!r} for --target")
     return map.column(name).gather(order)
 
 
@@ -342,13 +359,15 @@ def _again(
     columns: TableOptions,
     options: TrustOptions,
     out: Path | None,
+    coded: Sequence[str],
     *,
     stream: bool = False,
 ) -> str:
     """Return the same command again, with --out for the trust measures of each row."""
     same = changed(options, *_REPEATED)
     files = (data,) if embedding is None else (data, embedding)
-    return SameRows(files[0], columns).command("evaluate", *files[1:], **same, out=out or "trust.csv", stream=stream)
+    rows = SameRows(files[0], columns, label=options.target, coded=coded)
+    return rows.command("evaluate", *files[1:], **same, out=out or "trust.csv", stream=stream)
 
 
 def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: Input, names: Sequence[str]) -> str:
@@ -356,7 +375,7 @@ def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: In
     named = () if given.table is None else given.table.with_aside().columns
     id, target = (name if name in named else None for name in (options.id, options.target))
     return compare_command(
-        SameRows(data, columns, id, target),
+        SameRows(data, columns, id, target, coded=given.coded),
         famd=is_famd(names),
         drop=[name for name in (options.x, options.y) if name is not None and name in named],  # they are no data
         **changed(options, "quality_neighbors", "metric", "seed"),

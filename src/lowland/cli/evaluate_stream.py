@@ -13,7 +13,7 @@ from ..core.errors import CellError, DataError, DistanceMatrixWarning
 from .answer import UsageError, note
 from .input import Input, default_names
 from .judged_map import map_of, reading_map
-from .matching import coordinates, coordinates_among
+from .matching import coordinates, coordinates_among, method_columns, refuse_swapped, require_either
 from .options import KeepOptions, TableOptions
 from .progress import progress_bar
 from .reading_options import ReadingOptions
@@ -117,6 +117,8 @@ def report_in_blocks(
         map = _map(data, embedding, columns, options)
     there = opened(data, columns.reading)
     known = list(there.schema) if there.has_names else []
+    if embedding is not None and options.x is None and not method_columns(map.names):
+        refuse_swapped(data, embedding, known, len(map.names))
     placed = [name for name in (options.x, options.y) if name in known]
     target, id = (name if name in known else None for name in (options.target, options.id))
     keep = KeepOptions(color=target, id=id, supplementary=tuple(name_list([name]) for name in placed))
@@ -181,8 +183,7 @@ def _matched(given: Input, map: ScannedMap, id: str | None, known: Sequence[str]
     """Return the column of identifiers that both tables have in the same order; None if rows are matched by order."""
     if id is None:
         return None
-    if id not in known and id not in map.columns:
-        raise DataError(f"neither {given.source} nor {map.source} has a column {id!r} for --id")
+    require_either(id, "--id", known, given.source, map.columns, map.source)
     if id not in known or id not in map.columns:
         note(f"only one of the tables has a column {id!r}; rows are matched by order")
         return None
@@ -200,8 +201,7 @@ def _labels(
     """Return the group labels, from the data or otherwise from the map; equal ones are one object."""
     if name is None:
         return None
-    if name not in known and name not in map.columns:
-        raise DataError(f"neither {data.name} nor {map.source} has a column {name!r} for --target")
+    require_either(name, "--target", known, data.name, map.columns, map.source)
     values = values_of(opened(data, columns.reading, [name]), name) if name in known else map.column(name)
     one: dict[Any, Any] = {}
     return [sys.intern(value) if isinstance(value, str) else one.setdefault(value, value) for value in values]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
-from ..core.command_line import command_line
+from ..core.command_line import command_line, stem_of
 from .answer import Answer, UsageError, note
 from .image_options import Folder, ImageOptions, SheetFile, check_sheet, chosen_images, write_sheet
 from .options import COMPONENTS, Common, OutFile
@@ -126,7 +126,9 @@ def eigenfaces(
     if model is not None:
         following = command_line("image", "recognize", model, "NEW")
     else:
-        following = _same(images, components, normalize, level, out, reading, model="faces.lowland")
+        following = _same(
+            images, components, normalize, level, out, reading, model=f"{stem_of(images)}-eigenfaces.lowland"
+        )
     return Answer(facts, _summary(facts), following, shown=[_curve(facts)])
 
 

@@ -20,6 +20,7 @@ from .options import Common
 from .other_models import OTHER_MODELS
 from .outputs import is_table
 from .reading_options import ReadingOptions
+from .stray_cells import as_proposed
 from .wording import in_words
 
 if TYPE_CHECKING:
@@ -106,14 +107,16 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     found = inspect_table(data)
     kinds = data.kinds()
     told = {name: {**vars(kind), "stray": [vars(cell) for cell in kind.stray]} for name, kind in kinds.items()}
-    following = proposed_command(data, found, str(file), reading.words())
+    as_read, how = as_proposed(file, data, reading)
+    judged = found if as_read is data else inspect_table(as_read)
+    following = proposed_command(as_read, judged, str(file), how.words())
     further = {} if following.startswith("lowland pagerank") else further_commands(data, str(file), reading.words())
     facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told, "further": further}}
     edges = following.startswith("lowland pagerank")
-    rows = [*_rows(found), *([] if edges else _skewed(found, following))]
+    rows = [*_rows(found), *([] if edges else _skewed(judged, following))]
     rows += _unread(data, following)
     if getattr(data, "image_shape", None) is None and not edges:  # brightness is no code, nor are weights
-        rows += _options(data, found, following)
+        rows += _options(as_read, judged, following)
     rows += [("note", in_words(text)) for text in data.notes]
     rows += list(further.items())
     summary = _sentence(file, found, following == NOTHING)

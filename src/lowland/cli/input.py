@@ -44,6 +44,7 @@ class Input:
     scanned: bool = False  # the rows are read in blocks
     id_scan: Any = None  # the identifiers of such rows
     named: list[str] | None = None  # names of the rows from another table
+    coded: Sequence[str] = ()  # columns that a note called coded labels
 
     def locate(self, error: ValueError) -> Message:
         """Return the message of an error with its place in the file (line, column name) instead of array indices."""

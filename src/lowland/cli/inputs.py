@@ -17,6 +17,8 @@ from .input import Input, default_names, has_names, require_columns, step_for
 from .name_lists import split_names
 from .options import KeepOptions, TableOptions
 from .reading_options import ReadingOptions
+from .recipe_options import RecipeOptions
+from .stray_cells import naming_info
 from .units import warn_of_units
 
 if TYPE_CHECKING:
@@ -66,25 +68,60 @@ def read_input(
         return _sparse(table)
     for text in table.notes:
         note(text)
+    _warn_of_repeated_ids(table, keep.id)
+    with naming_info(table, path, columns.reading):
+        return _rows_to_fit(table, columns.recipe, keep, chosen, drop, method, needed, scale, pairwise, categories)
+
+
+def _rows_to_fit(
+    table: Table,
+    recipe: RecipeOptions,
+    keep: KeepOptions,
+    chosen: list[str] | None,
+    drop: list[str] | None,
+    method: Any,
+    needed: bool,
+    scale: bool,
+    pairwise: bool,
+    categories: bool,
+) -> Input:
+    """Return the rows of a table that was read, as `read_input` describes them; ``needed``: after steps."""
     if pairwise:
         return _square(table, chosen, drop or [], keep)
     if needed:
         from .preparing import prepared
 
-        return prepared(table, method, columns.recipe, keep, chosen, drop or (), scale=scale)
+        return prepared(table, method, recipe, keep, chosen, drop or (), scale=scale)
     if chosen is not None and not categories:
         _refuse_text(table, chosen)
     choose = table.select_mixed if categories and not _only_numbers(table) else table.select
     selection = choose(columns=chosen, drop=drop, keep_aside=keep.aside)
     _note_left_out(selection)
+    coded: Sequence[str] = ()
     if chosen is None:
         _warn_of_row_numbers(table, selection)
-        say_of_columns(table, selection.names, famd=categories)
+        coded = say_of_columns(table, selection.names, famd=categories, labelled=keep.color is not None)
     excluded = dict.fromkeys(drop or (), "dropped")
     if chosen is not None:
         kept = {*chosen, *keep.aside, *excluded, *selection.left_out}
         excluded |= {name: "not chosen" for name in table.names if name not in kept}
-    return replace(rows_of(table, selection), id=keep.id, left_out={**selection.left_out, **excluded})
+    left_out = {**selection.left_out, **excluded}
+    return replace(rows_of(table, selection), id=keep.id, left_out=left_out, coded=coded)
+
+
+def _warn_of_repeated_ids(table: Table, id: str | None) -> None:
+    """Warn if the column of row identifiers has the same value in several rows."""
+    if id is None:
+        return
+    values = table.column(id).drop_nulls()
+    different = values.n_unique()
+    if different < len(values):
+        warnings.warn(
+            f"{table.source}: column {id!r} of --id does not identify the rows: {different:,} different values in "
+            f"{len(values):,} rows",
+            LowlandWarning,
+            stacklevel=3,
+        )
 
 
 def _refuse_text(table: Table, chosen: Sequence[str]) -> None:

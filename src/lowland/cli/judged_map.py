@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,11 +56,18 @@ def reading_map(map: Path | None, data: Path) -> Iterator[None]:
 
 
 def map_of(
-    data: Path, embedding: Path | None, x: str | None, y: str | None, reading: ReadingOptions, id: str | None = None
+    data: Path,
+    embedding: Path | None,
+    x: str | None,
+    y: str | None,
+    reading: ReadingOptions,
+    id: str | None = None,
+    unnamed: Callable[[Table], None] | None = None,
 ) -> tuple[Table, list[str]]:
     """Return the table of a map and the names of its coordinates, which may be columns of the data.
 
-    ``id``: the column of identifiers, which are kept as they are written.
+    ``id``: the column of identifiers, which are kept as they are written; ``unnamed`` is called with a table whose
+    coordinates are neither named by a method nor by ``x`` and ``y``, and may raise.
     """
     from ..data.arraytable import SparseTable
     from .matching import read_map
@@ -70,7 +77,7 @@ def map_of(
     if embedding is None and x is None:
         raise UsageError("give the table of coordinates after DATA, or name its columns in DATA with --x and --y")
     if embedding is not None and x is None:
-        return read_map(embedding, id)
+        return read_map(embedding, id, unnamed)
     from .reading_options import ReadingOptions as Detected
 
     table = (reading if embedding is None else Detected()).naming(id).read(embedding or data)

@@ -130,7 +130,10 @@ def _parser_words(error: Exception, words: Sequence[str]) -> str:
         known = [*known, *flags_of_method(words)]
     near = difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
     if flag in _LABELS:  # the column of labels has another name where maps are judged than where they are drawn
-        near = [name for name in ("--target", "--color") if name in known] or near
+        own: list[str] = [name for name in ("--target", "--color") if name in known]
+        if not own and "--drop" in known:
+            return f"unknown option {flag}; to leave the column of labels out of the data, use --drop COLUMN."
+        near = own or near
     return f"unknown option {flag}." + (f" Did you mean {near[0]}?" if near else "")
 
 

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.command_line import command_line
 from ..core.errors import DataError, LowlandWarning
-from .answer import note
+from .answer import UsageError, note
 
 if TYPE_CHECKING:
     from ..data.table import Table
     from .input import Input
 
 
-def read_map(path: Path, id: str | None = None) -> tuple[Table, list[str]]:
+def read_map(
+    path: Path, id: str | None = None, unnamed: Callable[[Table], None] | None = None
+) -> tuple[Table, list[str]]:
     """Read a map and find its coordinates: numbered columns with the name of a method, else all numeric columns.
 
-    ``id``: the column of identifiers, which are kept as they are written.
+    ``id``: the column of identifiers, which are kept as they are written; ``unnamed`` is called with a table without
+    such names, and may raise.
     """
     from ..data.arraytable import SparseTable
     from .reading_options import ReadingOptions
@@ -30,7 +35,32 @@ def read_map(path: Path, id: str | None = None) -> tuple[Table, list[str]]:
     if isinstance(table, SparseTable):
         raise DataError(f"{table.source} is a sparse matrix; give a table of coordinates")
     found = method_columns(table.names)
+    if not found and unnamed is not None:
+        unnamed(table)
     return table, found or numeric_columns(table.select().names, table.source)
+
+
+def count_numbers(table: Table) -> int:
+    """Return the number of columns of numbers, those with stray cells included."""
+    from ..data.table import not_numeric
+
+    return sum(name in table.faults or not_numeric(table.column(name).dtype) is None for name in table.names)
+
+
+def refuse_swapped(data: Path, map: Path, known: Sequence[str], n_numbers: int) -> None:
+    """Raise `UsageError` if the data look like a map of the other table, which has more columns of numbers.
+
+    ``known`` are the columns of the data; of the ``n_numbers`` columns of the other table none has the name of a
+    coordinate.
+    """
+    placed = method_columns(known)
+    if placed and len(placed) < n_numbers:
+        right = command_line("evaluate", map, data)
+        raise UsageError(
+            f"{data.name} has coordinates ({', '.join(placed[:3])}{', …' if len(placed) > 3 else ''}) and {map.name} "
+            f"has none: give the data first, then the map: {right}; if {map.name} is the map, name its coordinates "
+            "with --x and --y"
+        )
 
 
 def coordinates_among(names: Sequence[str], numeric: Sequence[str], source: str) -> list[str]:
@@ -84,13 +114,23 @@ def coordinates(table: Table, names: list[str]) -> Any:
     return Y
 
 
+def require_either(name: str, option: str, ours: Collection[str], data: str, theirs: Collection[str], map: str) -> None:
+    """Raise `DataError` if neither the data nor the map has a column; the message names similar ones."""
+    if name in ours or name in theirs:
+        return
+    lower = {known.lower(): known for known in (*theirs, *ours)}
+    same = [name.lower()] if name.lower() in lower else None
+    near = [lower[key] for key in same or difflib.get_close_matches(name.lower(), list(lower), n=3, cutoff=0.5)]
+    hint = f"; did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
+    raise DataError(f"neither {data} nor {map} has a column {name!r} for {option}{hint}")
+
+
 def matching_column(given: Input, map: Table, id: str | None) -> str | None:
     """Return the column by which rows are matched, or None if they are matched by order."""
     ours = () if given.table is None else given.table.names
     if id is None or (id in ours and id in map.names):
         return id
-    if id not in ours and id not in map.names:
-        raise DataError(f"neither {given.source} nor {map.source} has a column {id!r} for --id")
+    require_either(id, "--id", ours, given.source, map.names, map.source)
     note(f"only one of the tables has a column {id!r}; rows are matched by order")
     return None
 

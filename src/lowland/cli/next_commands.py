@@ -31,7 +31,9 @@ _HOVER = ("reduce", "compare", "plan")  # commands with --hover
 class SameRows:
     """The rows of a table as a command has read them.
 
-    ``id``, ``label`` and ``hover`` are columns that name, colour and describe the rows.
+    ``id``, ``label`` and ``hover`` are columns that name, colour and describe the rows; ``coded``: columns that a note
+    called coded labels. Further commands follow the note: the first is the label if there is none, the others are left
+    out.
     """
 
     data: Path
@@ -39,6 +41,7 @@ class SameRows:
     id: str | None = None
     label: str | None = None
     hover: Sequence[str] = ()
+    coded: Sequence[str] = ()
 
     def command(
         self,
@@ -57,11 +60,14 @@ class SameRows:
 
         words = self.columns.words()
         label = _LABEL.get(name)
-        left_out = [*drop, *([self.label] if self.label is not None and label is None else [])]
+        coded = [column for column in self.coded if column not in drop]
+        own = self.label if self.label is not None else next(iter(coded), None)
+        beside = dict.fromkeys([*([] if own is None else [own]), *coded])
+        left_out = [*drop, *(column for column in beside if label is None or column != own)]
         words["drop"] = [*self.columns.drop, *(name_list([column]) for column in left_out)]
         words["id"] = self.id
         if label is not None:
-            words[label] = self.label
+            words[label] = own
         if name in _HOVER:
             words["hover"] = tuple(self.hover)
         return command_line(name, self.data, *files, **{**(first or {}), **words, **options})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from cyclopts import Parameter
 from rich.table import Table as Grid
 
 from ..core.command_line import name_after
+from ..core.errors import DominantColumnWarning, LowlandWarning
 from .answer import Answer, UsageError
 from .figure_options import MapFigureOptions
 from .figures import background_naming, flagged_map, write_figure
@@ -126,7 +128,12 @@ def outliers(
         check_kept(keep, None, given.table.frame, "--keep")
     work = _work(given, neighbors, components, scale, metric, level, seed)
     square = warn_of_square(given)
-    found: Outliers = run(work, given)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LowlandWarning)
+        found: Outliers = run(work, given)
+    for warning in caught:  # shown as usual, and followed by the next command
+        warnings.warn(warning.message, stacklevel=2)
+    dominated = any(issubclass(warning.category, DominantColumnWarning) for warning in caught)
     if out is not None:
         _write_measures(found, out)
     if keep is not None and given.table is not None:
@@ -136,12 +143,12 @@ def outliers(
     if drawing.figure is not None:
         write_figure(drawing, run(lambda rows: flagged_map(rows, found, drawing, metric, scale), given))
     facts = {"data": data, **found.to_dict(), "out": out, "keep": keep, "figure": drawing.figure}
-    rows = SameRows(data, columns, id)
+    rows = SameRows(data, columns, id, coded=given.coded)
     words = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
     if square is not None:
         following = as_distances(rows, square, "outliers", **words)
     else:
-        following = _next(rows, given, found, words, scale=scale, stream=stream, keep=keep)
+        following = _next(rows, given, found, words, scale=scale, stream=stream, keep=keep, dominated=dominated)
     return Answer(facts, _summary(found, keep), following, shown=_shown(found))
 
 
@@ -154,15 +161,17 @@ def _next(
     scale: bool,
     stream: bool,
     keep: Path | None,
+    dominated: bool,
 ) -> str:
     """Return the next command: with scaled columns if units differ, one that removes the flagged rows, or a map.
 
-    ``words``: the other options of `outliers` that were given.
+    ``words``: the other options of `outliers` that were given; ``dominated``: a warning says that units may differ.
     """
     if given.pairwise:
         how = {"method": "classical_mds", "set": "metric=precomputed"}
         return rows.command("reduce", first=how, stream=stream, out=name_after(rows.data, "map", ".csv"))
-    if needs_scale(given, rows.columns, scale, words.get("metric", "euclidean")):
+    unscaled = dominated and not (scale or rows.columns.recipe.sets_units)
+    if unscaled or needs_scale(given, rows.columns, scale, words.get("metric", "euclidean")):
         return rows.command("outliers", scale=True, stream=stream, **words)
     unclear = found.may_be_a_group or found.ranking is not None  # do not suggest removing such rows
     if len(found) and not unclear and keep is None and given.table is not None:

@@ -62,7 +62,7 @@ def plan(
     scale = scaled_by_step(model, options)
     given = read_input(data, chosen, kept, method=model, scale=scale, pairwise=model._pairwise, categories=categories)
     fill_in(model, options, given)
-    job = Job(data, options, chosen, kept)
+    job = Job(data, options, chosen, kept, coded=given.coded)
     square = warn_of_square(given, by_map=not job.takes_distances)
     cost = run(lambda rows: cost_of(model, rows), given)
     limit = memory_limit()

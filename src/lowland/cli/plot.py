@@ -27,6 +27,7 @@ from .square_input import as_distances, warn_of_square
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..data.table import Table
     from .input import Input
 
 KEYS = {
@@ -144,6 +145,7 @@ def _free_name(drawn: Path, kind: str) -> Path:
     return out
 
 
+_MOST_AXES = 3  # of a figure
 Shape = tuple[str, str | None, LookOptions]  # kind, axes, look
 
 
@@ -211,7 +213,7 @@ def _of_table(
     from .matching import coordinates, matched_rows, matching_column
 
     kind, axes, look = shape
-    table, names = map_of(path, path, *named, columns.reading, id)
+    table, names = map_of(path, path, *named, columns.reading, id, lambda table: _refuse_rows(path, table))
     Y = coordinates(table, names)
     if data is None:
         _check_kind(kind, None, color)
@@ -231,6 +233,19 @@ def _of_table(
         return draw_kind(drawn, kind, axes, look, behind=Rows(rows, metric), option="--kind")
 
     return run(work, given), Rows(None), square
+
+
+def _refuse_rows(path: Path, table: Table) -> None:
+    """Raise `UsageError` for a table without named coordinates and with more columns of numbers than a figure shows."""
+    from .matching import count_numbers
+
+    n = count_numbers(table)
+    if n > _MOST_AXES:
+        reduce = command_line("reduce", path, out=name_after(path, "map", ".csv"))
+        raise UsageError(
+            f"{table.source} has {n} columns of numbers and none named as coordinates, such as pca0, pca1: make a "
+            f"map of it with `{reduce}` and draw that, or name two of its columns with --x and --y"
+        )
 
 
 def _check_kind(kind: str, source: Any, color: str | None) -> None:

@@ -18,6 +18,7 @@ from .name_lists import split_names
 from .other_models import OTHER_MODELS
 from .recipe_options import ALL, RecipeOptions
 from .running import run
+from .stray_cells import naming_info
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,15 +46,16 @@ def prepared(
 ) -> Input:
     """Fit the steps to a table and return the rows that they make, with the fitted steps."""
     steps = recipe.steps(method, scale=scale)
+    coded: tuple[str, ...] = ()
     if recipe.texts is not None:
         frame, left_out = chosen_texts(table, keep, columns, drop)
         steps.steps[0][1].set_params(columns=list(frame.columns))
     else:
         famd = recipe.categories is not None or "category" in steps.steps[0][1].kinds
-        frame, left_out = _chosen(table, recipe, steps, keep, columns, drop, famd=famd)
+        frame, left_out, coded = _chosen(table, recipe, steps, keep, columns, drop, famd=famd)
     if recipe.missing == "drop-rows":
         table, frame = _without_gaps(table, frame)
-    raw = Input(frame, frame.shape, table.source, list(frame.columns), table, left_out, keep.id)
+    raw = Input(frame, frame.shape, table.source, list(frame.columns), table, left_out, keep.id, coded=coded)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", LowlandWarning)
@@ -89,10 +91,12 @@ def unprepared(
     for text in table.notes:
         note(text)
     steps = columns.recipe.steps(None, scale=scale)
-    frame, left_out = _chosen(table, columns.recipe, steps, keep, chosen, drop or ())
+    with naming_info(table, path, columns.reading):
+        frame, left_out, coded = _chosen(table, columns.recipe, steps, keep, chosen, drop or ())
     if columns.recipe.missing == "drop-rows":
         table, frame = _without_gaps(table, frame)
-    return Input(frame, frame.shape, table.source, list(frame.columns), table, left_out, keep.id), frame, steps
+    names = list(frame.columns)
+    return Input(frame, frame.shape, table.source, names, table, left_out, keep.id, coded=coded), frame, steps
 
 
 def steps_in_words(steps: Pipeline) -> str:
@@ -237,8 +241,11 @@ def _chosen(
     drop: Sequence[str],
     *,
     famd: bool = False,
-) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return the columns for the steps, and the others, each with the reason; ``famd``: the method takes categories."""
+) -> tuple[pl.DataFrame, dict[str, str], tuple[str, ...]]:
+    """Return the columns for the steps, the others, each with the reason, and the coded labels among the first.
+
+    ``famd``: the method takes categories.
+    """
     from ..data.dates import is_ambiguous
     from ..data.table import not_numeric
 
@@ -294,14 +301,16 @@ def _chosen(
     shown = {name: why for name, why in left_out.items() if why not in ("kept aside", "dropped", "not chosen")}
     if shown:
         note(f"left out: {_listed(shown)}")
+    coded: tuple[str, ...] = ()
     if columns is None:
-        say_of_columns(
+        coded = say_of_columns(
             table,
             [name for name in names if typed.get(name, "number") == "number"],
             famd=famd,
             tails=not recipe.transform,
+            labelled=keep.color is not None,
         )
-    return frame.select(names), left_out
+    return frame.select(names), left_out, coded
 
 
 def chosen_texts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from cyclopts import Parameter
 
 from ..core.command_line import command_line, stem_of
 from ..core.errors import DataError
+from ..core.message import SCALE, SCALED_METRIC, settings_of
 from ..methods.shared.row_tails import keep_row_tails
 from .aligning import EarlierMap
 from .answer import Answer, UsageError, stderr
@@ -18,7 +20,7 @@ from .engine_options import LOCAL, EngineOptions
 from .figure_options import NO_FIGURE, AxisNaming, FigureOptions
 from .figures import write_figure
 from .input import Input, row_names
-from .inputs import read_input
+from .inputs import needs_scale, read_input
 from .model import build_model, components_of, files_of, fill_in, find_method, scaled_by_step
 from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, ReportOut, TableOptions
 from .outputs import check_kept, check_outputs
@@ -141,7 +143,8 @@ def perform_stream(job: Job, stream: StreamOptions) -> Answer:
             write_page(job.report, run(lambda rows: reduction_page(job, made, rows), made.given))
         if job.figure.figure is not None:
             write_figure(job.figure, run(lambda rows: reduction_figure(job, made, rows), made.given))
-    return Answer(_stream_facts(job, done), sentence(done.method, done.written.n_rows), _next(job))
+    following = _next(job, done.coded, unscaled=_advises_scale(done.method))
+    return Answer(_stream_facts(job, done), sentence(done.method, done.written.n_rows), following)
 
 
 def _stream_facts(job: Job, done: Streamed) -> dict[str, Any]:
@@ -199,7 +202,13 @@ def perform(job: Job) -> Answer:
         for table in shown:
             stderr().print(table)
     rows = frame if job.out is None else None
-    following = _next(job, judged=made.can_judge) if made.square is None else job.as_distances(made.square)
+    unscaled = _advises_scale(made.fitted)
+    if job.report is not None and getattr(made.fitted, "metric", "euclidean") == "euclidean":  # the page warns as well
+        unscaled = unscaled or needs_scale(made.given, job.columns, job.method.scale, "euclidean")
+    if made.square is None:
+        following = _next(job, made.given.coded, unscaled=unscaled, judged=made.can_judge)
+    else:
+        following = job.as_distances(made.square)
     return Answer(_facts(job, made), summary, following, shown=shown if rows is None else (), rows=rows)
 
 
@@ -309,12 +318,23 @@ def _facts(job: Job, made: Made) -> dict[str, Any]:
     }
 
 
-def _next(job: Job, *, judged: bool = False) -> str:
+def _advises_scale(fitted: Reducer) -> bool:
+    """Return whether a warning of the fit advises to scale the columns."""
+    advice = [setting for text in fitted.fit_info_.warnings for setting in settings_of(text)]
+    return SCALE in advice or SCALED_METRIC in advice
+
+
+def _next(job: Job, coded: Sequence[str], *, unscaled: bool, judged: bool = False) -> str:
     """Return the next command: a report, then a model, then new rows; for a plugin, which has no file, `evaluate`.
 
-    ``judged``: the model can flag unusual new rows.
+    Where a note advises to leave out ``coded`` labels, or a warning to scale columns that are ``unscaled``, it is the
+    same reduction with that advice. ``judged``: the model can flag unusual new rows.
     """
     stem = stem_of(job.data)
+    unscaled = unscaled and not job.columns.recipe.sets_units
+    if unscaled or coded:
+        job = replace(job, coded=coded, method=replace(job.method, scale=unscaled or job.method.scale))
+        return job.command(report=f"{stem}.html" if job.report is None else str(job.report))
     if job.report is None:
         return job.command(report=f"{stem}.html")
     if not find_method(job.method.method).kept:

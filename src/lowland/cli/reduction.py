@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,11 +47,12 @@ class Job:
     supplementary_rows: Path | None = None
     figure: FigureOptions = NO_FIGURE
     stream: StreamOptions = NO_STREAM
+    coded: Sequence[str] = ()  # columns that a note called coded labels, once the table is read
 
     @property
     def rows(self) -> SameRows:
         """The rows, for further commands on them."""
-        return SameRows(self.data, self.columns, self.keep.id, self.keep.color, self.keep.hover)
+        return SameRows(self.data, self.columns, self.keep.id, self.keep.color, self.keep.hover, self.coded)
 
     def new_rows(self, *, flag: bool) -> dict[str, Any]:
         """Return how new rows of the same form are read, for the model file; ``flag``: mark rows that are unlike."""

@@ -49,13 +49,15 @@ def scanned(
         table = opened(path, columns.reading, table.names, types=types)  # else the library would code them
     if left_out:
         note(f"left out: {', '.join(f'{name} (not numeric)' for name in left_out)}")
+    coded: tuple[str, ...] = ()
     if not columns.columns:
-        note_coded_labels_of_scan(table, types)
+        coded = note_coded_labels_of_scan(table, types, labelled=keep.color is not None)
     shape = (table.count(), table.n_features)
     note(f"{table.source}: {shape[0]:,} rows are read in blocks")
     names = None if keep.id is None else opened(path, columns.reading, [keep.id], id=keep.id)
     reasons = dict.fromkeys(left_out, "not numeric")
-    return Input(table, shape, table.source, table.names, left_out=reasons, id=keep.id, scanned=True, id_scan=names)
+    made = Input(table, shape, table.source, table.names, left_out=reasons, id=keep.id, coded=coded)
+    return replace(made, scanned=True, id_scan=names)
 
 
 def scanned_names(given: Input) -> list[str] | None:

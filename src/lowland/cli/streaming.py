@@ -46,6 +46,7 @@ class Streamed:
     names_left_out: dict[str, str]
     passes: int | None = None  # over the table; None if workers read it
     parsed: bool = True  # in each pass, not only in the first
+    coded: tuple[str, ...] = ()  # columns that a note called coded labels
 
     def facts(self) -> dict[str, Any]:
         """Return the entry "stream" of the JSON object."""
@@ -202,8 +203,9 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     }
     if left_out:
         note(f"left out: {', '.join(f'{name} ({why})' for name, why in left_out.items())}")
+    coded: tuple[str, ...] = ()
     if chosen is None:
-        note_coded_labels_of_scan(table, types)
+        coded = note_coded_labels_of_scan(table, types, labelled=job.keep.color is not None)
     keys = _keys(job.keep, table)
     whole = opened(job.data, job.columns.reading, types=types, id=job.keep.id, keys=keys) if table.has_names else table
     copied = _copied(job.keep, table, whole)
@@ -230,7 +232,7 @@ def reduce_stream(job: Job, stream: StreamOptions) -> Streamed:
     passes = None if stream.engine.uses_cluster else table.passes + (whole.passes if whole is not table else 0)
     parsed = scratch is None or scratch.failure is not None
     sample_rows = min(stream.sample, written.n_rows)
-    done = Streamed(model, method, table, written, exact, sample_rows, left_out, passes, parsed)
+    done = Streamed(model, method, table, written, exact, sample_rows, left_out, passes, parsed, coded)
     note(words_of(done))
     if kept is not None:
         kept.remove()

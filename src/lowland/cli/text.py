@@ -37,6 +37,8 @@ SEARCH_KEYS = {
 ADD_KEYS = {
     **INDEX_KEYS,
     "added": "number of added documents",
+    "unknown_terms": "share of the words of the added documents, stop words apart, that are no terms of the index; "
+    "null if that is not known",
     "drift": "share of the squared weights that a new index would represent and this one does not",
 }
 CONCEPT_KEYS = {
@@ -199,9 +201,12 @@ def add(
     before = held.n_documents
     held.add(str(docs), column=text, id=id)
     save(held, target)
-    facts = {"index": target, **_facts(held), "added": held.n_documents - before, "drift": held.drift_}
-    summary = f"Added {count(held.n_documents - before, 'document')} to {before:,}; drift {held.drift_:.3f}."
-    return Answer(facts, summary, command_line("text similar", target, before))
+    facts = {"index": target, **_facts(held), "added": held.n_documents - before}
+    facts |= {"unknown_terms": held.unknown_terms, "drift": held.drift_}
+    summary = f"Added {count(held.n_documents - before, 'document')} to {before:,}; drift {held.drift_:.3f}"
+    unknown = held.unknown_terms
+    summary += "." if unknown is None else f"; {100 * unknown:.0f} % of their words are no terms of the index."
+    return Answer(facts, summary, command_line("text similar", target, _doc(held, before)))
 
 
 def concepts(

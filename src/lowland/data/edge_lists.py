@@ -29,7 +29,7 @@ _ENDS = {  # names of the two columns
     *(("node", "node"), ("vertex", "vertex"), ("u", "v"), ("von", "nach"), ("quelle", "ziel")),
 }
 _SHARED = 0.2  # share of the names of one column that also occur in the other, without such column names
-_MAX_LENGTH = 200  # characters of a name, such as an address
+_MAX_LENGTH = 200  # characters of a name with spaces; addresses, which have none, may be longer
 
 
 def is_edge_list(table: Table) -> bool:
@@ -63,10 +63,10 @@ def is_edge_list(table: Table) -> bool:
 
 
 def _may_name(column: pl.Series) -> bool:
-    """Return whether the cells may name nodes: short texts, or whole numbers, none missing."""
+    """Return whether the cells may name nodes: short texts, addresses, or whole numbers, none missing."""
     if column.null_count():
         return False
     if column.dtype == pl.String:
-        longest = column.str.len_chars().max()
-        return isinstance(longest, int) and longest <= _MAX_LENGTH
+        long = column.filter(column.str.len_chars() > _MAX_LENGTH)
+        return not long.str.contains(r"\s").any()
     return column.dtype.is_integer()

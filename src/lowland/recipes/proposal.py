@@ -209,6 +209,18 @@ def _is_word(cell: str) -> bool:
     return not any(sign.isdigit() or sign in '\n"' for sign in cell)
 
 
+def reading_marks(table: Table) -> dict[str, Any]:
+    r"""Return the options that read the stray cells of columns of numbers, as a proposed command has them.
+
+    >>> import io
+    >>> from lowland.data import read
+    >>> table = read(io.BytesIO(b"a,b\n1,<0.5\n2,n.d.\n3,7\n4,8\n5,9\n6,1\n7,2\n8,3\n9,4\n"), format="csv")
+    >>> reading_marks(table)
+    {'na': 'n.d.', 'below_limit': 'half'}
+    """
+    return _marks(table.kinds())[0]
+
+
 def unread_columns(table: Table) -> list[str]:
     """Return the columns of numbers that a proposed command leaves out, since some cells are none."""
     kinds = table.kinds()

@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,19 @@ def warn_of_repeated(ids: list[str] | None) -> None:
     warnings.warn(
         f"{len(ids) - len(set(ids)):,} of {len(ids):,} documents have the name of an earlier one, such as {again!r}; "
         "only the first one is found by its name",
+        LowlandWarning,
+        stacklevel=level_of_the_caller(),
+    )
+
+
+def warn_of_empty(empty: Sequence[int], n: int, ids: list[str] | None) -> None:
+    """Warn of documents, given by their numbers among ``n`` that are added, that have no terms of the index."""
+    if not empty:
+        return
+    first = f"number {empty[0]}, counted from 0" if ids is None else ids[empty[0]]
+    warnings.warn(
+        f"{len(empty):,} of {count(n, 'added document')} {'has' if len(empty) == 1 else 'have'} no terms of the index "
+        f"(the first: {first}); nothing is similar to documents that are empty or have unknown words only",
         LowlandWarning,
         stacklevel=level_of_the_caller(),
     )

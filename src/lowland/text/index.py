@@ -24,10 +24,10 @@ from ..spectral import rowspace
 from ..spectral.solved import ComponentRule, Scaling
 from . import scoring
 from .choosing import MAX_CONCEPTS, concepts_needed
-from .documents import documents_of, warn_of_repeated
+from .documents import documents_of, warn_of_empty, warn_of_repeated
 from .lookup import check_count, no_coordinates, no_known_terms, no_weights, place_of, query_texts, unknown_words
 from .results import Concept, SearchResult, heaviest, strongest
-from .updating import drift_of, grown, known_share
+from .updating import drift_of, grown, known_share, unknown_term_share
 
 Array = Any
 
@@ -227,6 +227,7 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         if not texts:
             raise DataError("add: there are no documents; give at least one")
         X = self.encoder_.encode(texts)
+        warn_of_empty(np.flatnonzero(np.diff(X.indptr) == 0).tolist(), len(texts), source.ids)
         found = grown(self, X)
         old = sp.csr_array((self.weights_, self.indices_, self.indptr_), shape=(self.n_documents, X.shape[1]))
         X = sp.csr_array(sp.vstack([old, X]))
@@ -236,7 +237,7 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         self.singular_values_, self.components_, self.documents_ = found.values, found.components, found.documents
         self.energy_, self.lost_energy_ = found.energy, found.lost
         self._keep(X)
-        self.known_share_ = known
+        self.known_share_, self._unknown_terms_ = known, unknown_term_share(self, texts)
         self.ids_ = None if self.ids_ is None else [*self.ids_, *(source.ids or [])]
         warn_of_repeated(self.ids_)
         self.__dict__.pop("_norms", None), self.__dict__.pop("_term_vectors", None)
@@ -249,6 +250,11 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
                 stacklevel=level_of_the_caller(),
             )
         return self
+
+    @property
+    def unknown_terms(self) -> float | None:
+        """Share of the words of the last `add`, stop words apart, that are no terms; None without any."""
+        return getattr(self, "_unknown_terms_", None)
 
     @property
     def n_documents(self) -> int:

@@ -36,6 +36,11 @@ def place_of(document: Any, ids: list[str] | None, n: int) -> int:
         raise DataError(Message(f"the index has no document named {document!r}{hint}", way))
     number = int(document)
     if not -n <= number < n:
+        if ids is not None:
+            raise DataError(
+                f"document {number} is not one of the {n:,} documents: they have ids, such as {ids[0]!r} and "
+                f"{ids[-1]!r}; as a number, counted from 0, it must be less than {n:,}"
+            )
         raise DataError(f"document {number} is not one of the {n:,} documents, counted from 0")
     return number % n
 

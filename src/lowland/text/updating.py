@@ -68,6 +68,32 @@ def drift_of(components: Array, X: Any, unknown: float) -> float:
     return float(np.clip(1.0 - before / after * (1.0 - unknown), 0.0, 1.0)) if after > 0 else 1.0
 
 
+def unknown_term_share(index: Any, texts: Sequence[str]) -> float | None:
+    """Return the share of the words of texts, stop words apart, that are no terms of an index.
+
+    None for hashed columns, whose words have no names, and for texts without words.
+    """
+    if index.hashing:
+        return None
+    counted = _word_counts(index, texts)
+    if counted is None:
+        return None
+    names, counts = counted
+    totals = np.asarray(counts.sum(axis=0)).ravel()
+    known = np.isin(names, index.encoder_.names_out_)
+    return float(totals[~known].sum() / totals.sum())
+
+
+def _word_counts(index: Any, texts: Sequence[str]) -> tuple[Array, Any] | None:
+    """Return the words of texts that are no stop words, and how often each text has them; None without any."""
+    vectorizer = index.encoder_._new_vectorizer(None)
+    try:
+        counts = vectorizer.fit_transform(texts).tocsc()
+    except ValueError:  # no words at all
+        return None
+    return vectorizer.get_feature_names_out(), counts
+
+
 def known_share(index: Any, texts: Sequence[str]) -> float:
     """Return the share of the words of texts that are terms of an index.
 
@@ -76,13 +102,12 @@ def known_share(index: Any, texts: Sequence[str]) -> float:
     if index.hashing:
         return 1.0  # words have no names
     encoder = index.encoder_
-    vectorizer = encoder._new_vectorizer(None)
-    try:
-        counts = vectorizer.fit_transform(texts).tocsc()
-    except ValueError:  # no words at all
+    counted_words = _word_counts(index, texts)
+    if counted_words is None:
         return 1.0
+    names, counts = counted_words
     least = encoder.min_df if isinstance(encoder.min_df, int) else encoder.min_df * len(texts)
-    known = np.isin(vectorizer.get_feature_names_out(), encoder.names_out_)
+    known = np.isin(names, encoder.names_out_)
     totals, frequent = np.asarray(counts.sum(axis=0)).ravel(), np.diff(counts.indptr) >= least
     counted = float(totals[known | frequent].sum())
     return float(totals[known].sum()) / counted if counted else 1.0
