@@ -170,7 +170,7 @@ def test_a_column_is_dropped_only_where_the_command_can(run, tmp_path):
     frame.with_columns(pl.Series("b,1", stray)).write_csv(tmp_path / "bad.csv")
     assert run("reduce", "t.csv", "--out", "o.csv", "--model", "m.lowland").code == 0
     place = "'oops' is not a number; correct it, or, if it means a missing value, use --na oops"
-    assert f"{place}, or exclude the column with --drop '\"b,1\"'\n" in run("reduce", "bad.csv", "--out", "o.csv").err
+    assert f"{place}, or exclude the column with --drop '\"b,1\"'; " in run("reduce", "bad.csv", "--out", "o.csv").err
     assert run("transform", "m.lowland", "bad.csv", "--out", "p.csv").err.endswith(f"{place}\n")
 
 
