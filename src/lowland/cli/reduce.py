@@ -13,7 +13,6 @@ from cyclopts import Parameter
 from ..core.command_line import command_line, stem_of
 from ..core.errors import DataError
 from ..core.message import SCALE, SCALED_METRIC, settings_of
-from ..methods.shared.row_tails import keep_row_tails
 from .aligning import EarlierMap
 from .answer import Answer, UsageError, stderr
 from .engine_options import LOCAL, EngineOptions
@@ -247,6 +246,8 @@ def _fit(job: Job) -> Made:
         raise DataError(f"--supplementary-rows {job.supplementary_rows}: no such file")
     check_columns(given, job.keep.laid)
     earlier = None if job.align_to is None else EarlierMap.read(job.align_to, job.keep.id)
+    from ..methods.shared.row_tails import keep_row_tails
+
     with nullcontext() if job.model is None else keep_row_tails():  # for --flag of `transform`
         made = Made(fitted, run(fitted.fit_transform, given), given, square=square)
     if earlier is not None:
